@@ -1,4 +1,4 @@
-"""From a connection string to a store. A back end is loaded when its scheme is asked for."""
+"""Open stores by connection string. Backends are imported when first used."""
 
 import inspect
 from contextlib import ExitStack, closing
@@ -37,15 +37,15 @@ _PATIENCE = {"neptune-db": "read_seconds", "aoss": "patience"}  # what the optio
 
 
 class GraphStoreFactory:
-    """Makes graph stores."""
+    """Creates graph stores from connection strings."""
 
     @staticmethod
     def for_graph_store(connection: str | GraphStore | None = None, *, create: Create = False, **options: Any) -> GraphStore:
-        """Return the graph store of ``sqlite:///FOLDER`` or ``neptune-db://HOST[:PORT]``; None is the one of the settings.
+        """Open the graph store at ``sqlite:///FOLDER`` or ``neptune-db://HOST[:PORT]``; None uses the settings.
 
-        A store is returned as it is. A folder without a database is an error, unless it is to be made (``create``).
-        ``options`` are further arguments of the back end. Raise ``InvalidInput`` for a connection that cannot be used,
-        ``NotFound`` where there is no database, ``StoreUnavailable`` when the store cannot be opened.
+        A store object is returned unchanged. ``create`` creates a missing embedded database. ``options`` are passed to the
+        backend. Raise ``InvalidInput`` for an invalid connection string, ``NotFound`` if there is no database and
+        ``create`` is not set, ``StoreUnavailable`` if the store cannot be opened.
         """
         if isinstance(connection, GraphStore):
             return connection
@@ -54,7 +54,7 @@ class GraphStoreFactory:
 
 
 class VectorStoreFactory:
-    """Makes vector stores."""
+    """Creates vector stores from connection strings."""
 
     @staticmethod
     def for_vector_store(
@@ -65,11 +65,11 @@ class VectorStoreFactory:
         create: Create = False,
         **options: Any,
     ) -> VectorStore:
-        """Return the vector store of ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding.
+        """Open the vector store at ``aoss://https://HOST`` or ``sqlite:///FOLDER`` for an embedding model.
 
-        ``beside``: it may be written although it holds vectors of other embeddings only. ``create`` and ``options``
-        as for graph stores. Each of the others is that of the settings when None. A store is returned as it is. Raise as
-        :meth:`GraphStoreFactory.for_graph_store`.
+        ``connection`` and ``embedding`` default to the settings. ``beside`` allows writing to a store that only holds
+        vectors of other embedding models. ``create``, ``options`` and errors are as in
+        :meth:`GraphStoreFactory.for_graph_store`. A store object is returned unchanged.
         """
         if isinstance(connection, VectorStore):
             return connection
@@ -80,24 +80,24 @@ class VectorStoreFactory:
 
 
 class DocumentStoreFactory:
-    """Makes document stores."""
+    """Creates document stores from connection strings."""
 
     @staticmethod
     def for_document_store(connection: str | DocumentStore | None = None) -> DocumentStore:
-        """Return the store of ``s3://BUCKET/PREFIX`` or ``file:///FOLDER``. Defaults and errors as for the other stores."""
+        """Open the document store at ``s3://BUCKET/PREFIX`` or ``file:///FOLDER``; None uses the settings."""
         if isinstance(connection, DocumentStore):
             return connection
         return cast(DocumentStore, _open("documents", DOCUMENT_STORES, connection, {}))
 
 
 class RegistryFactory:
-    """Makes registries."""
+    """Creates registries from connection strings."""
 
     @staticmethod
     def for_registry(connection: str | Registry | None = None, *, create: Create = True) -> Registry:
-        """Return that of ``dynamodb://TABLE`` or ``sqlite:///FOLDER``. Defaults and errors as for the other stores.
+        """Open the registry at ``dynamodb://TABLE`` or ``sqlite:///FOLDER``; None uses the settings.
 
-        One that is missing is made.
+        By default a missing embedded registry is created.
         """
         if isinstance(connection, Registry):
             return connection
@@ -105,14 +105,11 @@ class RegistryFactory:
 
 
 class CacheFactory:
-    """Makes caches of model results."""
+    """Creates caches of model results from connection strings."""
 
     @staticmethod
     def for_cache(connection: str | ContentCache | None = None) -> ContentCache:
-        """Return the cache of ``dynamodb://TABLE`` or ``sqlite:///FOLDER``; of ``none`` one that keeps nothing.
-
-        The rest as for the other stores.
-        """
+        """Open the cache at ``dynamodb://TABLE`` or ``sqlite:///FOLDER``; ``none`` disables it, None uses the settings."""
         if isinstance(connection, ContentCache):
             return connection
         return cast(ContentCache, _open("cache", CACHES, connection, {}))
@@ -152,11 +149,11 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
 
 
 def open_stores(settings: Settings | None = None, *, seconds: float | None = None, create: Create = False) -> Stores:
-    """Open the five stores that the settings name. Raise as :meth:`GraphStoreFactory.for_graph_store`.
+    """Open the five stores named in the settings. Raise as :meth:`GraphStoreFactory.for_graph_store` does.
 
-    ``create`` makes those that are missing, but where others hold documents; ``again``: also there, to build them anew.
-    ``seconds``: when a search elsewhere that is not answered is given up, for who has to answer in time himself; by default
-    as the store thinks right, which waits for a collection that wakes.
+    ``create`` creates missing stores, except where other stores already hold documents; ``"again"`` creates them there,
+    too, to rebuild them. ``seconds`` limits how long a remote store may take to answer; by default each backend waits long
+    enough for an idle OpenSearch collection to start.
     """
     settings = settings or load_settings()
     telemetry.start(settings)

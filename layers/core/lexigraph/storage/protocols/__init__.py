@@ -1,12 +1,12 @@
-"""What the product asks of its stores, at the level of the domain. A store is learnt here; back ends repeat none of it.
+"""Protocols of the stores. Backends implement them and do not repeat this documentation.
 
-Every method takes the tenant first and touches nothing of another. All methods raise ``StoreUnavailable`` when the
-store cannot be reached, read or written. Writes are idempotent: repeating a call changes nothing. Objects are safe to
-share between threads. A method call is one round trip, however much it carries.
+Every method takes the tenant first and never touches another tenant's data. All methods raise ``StoreUnavailable`` if the
+store cannot be reached, read or written. Writes are idempotent: repeating a call changes nothing. Objects are thread-safe.
+Each method call is one round trip, whatever its size.
 
-The order that keeps readers right: the graph is written first (a version that is not live is invisible), then vectors,
-then :meth:`GraphStore.publish` shows the version. Removal runs backwards: hidden, then vectors, then the graph. So a
-vector always has its graph node, and whatever is interrupted can be finished from the graph alone.
+Write order keeps readers consistent: the graph first (a version that is not live is invisible), then vectors, then
+:meth:`GraphStore.publish` makes the version live. Removal runs in reverse: hide, delete vectors, delete from the graph. So
+every vector has its graph node, and an interrupted write can be completed from the graph alone.
 """
 
 from dataclasses import dataclass
@@ -128,6 +128,6 @@ class Stores:
     cache: ContentCache
 
     def close(self) -> None:
-        """Release them all."""
+        """Close all stores."""
         for store in (self.graph, self.vectors, self.registry, self.cache):
             store.close()

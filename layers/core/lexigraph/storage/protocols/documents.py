@@ -1,4 +1,4 @@
-"""Files of a document by name."""
+"""Protocol of the document store."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -8,10 +8,10 @@ from lexigraph.model.tenant import Tenant
 
 @runtime_checkable
 class DocumentStore(Protocol):
-    """Files of a document by name: the parsed text of each version, and originals where there is no other home."""
+    """Stores the files of a document by name: the parsed text of each version, and originals not kept elsewhere."""
 
     def put(self, tenant: Tenant, source_id: str, name: str, data: bytes) -> None:
-        """Write a file. Readers see the old bytes or the new."""
+        """Write a file atomically: readers see the old content or the new."""
 
     def get(self, tenant: Tenant, source_id: str, name: str) -> bytes:
         """Return a file. Raise ``NotFound``."""
@@ -20,7 +20,7 @@ class DocumentStore(Protocol):
         """Return the names under a source, sorted."""
 
     def delete(self, tenant: Tenant, source_id: str, *, keep: Sequence[str] = ()) -> None:
-        """Delete the source's files except those in ``keep``; unknown sources are passed over."""
+        """Delete the source's files except those in ``keep``; ignore unknown sources."""
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
-        """Return the ids of the sources that have files, sorted: those ``after`` an id, at most ``limit``."""
+        """Return up to ``limit`` ids, after ``after``, of sources that have files, sorted."""

@@ -1,4 +1,4 @@
-"""The lexical graph as the product asks for it: what is written, read and collected in one round trip each."""
+"""Protocol of the graph store: writes, reads and garbage collection, each in one round trip."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MOST_NAMED = 100_000  # mentions that are read to tell what a view names most
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """What leaves a source when its closed chunks are collected: ids whose vectors go first."""
+    """The ids that :meth:`GraphStore.collect` will delete; delete their vectors first."""
 
     chunks: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Doomed:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Entities whose derived properties were just computed, and those that are gone."""
+    """Entities whose derived properties were just computed, and those that were deleted."""
 
     present: tuple[Entity, ...] = ()
     gone: tuple[str, ...] = ()
@@ -40,20 +40,21 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRequest:
-    """What one round trip collects.
+    """A request for statements, collected in one round trip.
 
-    The statements of ``chunks`` (with those of the same topic in the chunks next to them when ``neighbours``); of
-    ``entities``, and of what means the same, ``per_entity`` statements each: those that name most of the other entities
-    asked for, then those in whose facts the entity stands, then those that name it, then those of the first ``per_entity``
-    chunks of the sources titled by it (of at most 100 such sources: a title that more bear says nothing); and ``statements``
-    themselves, with ``whole_chunks`` as if the chunks they stand in had been asked for too. An entity named more than 1,000
-    times gives only statements that name another entity asked for, or that stand in a source about it: alone it is no
-    evidence. A row that names what means the same as an entity asked for counts that among its ``entities``, too.
+    - ``chunks``: their statements; with ``neighbours`` also those of the same topic in adjacent chunks.
+    - ``entities``: up to ``per_entity`` statements for each entity and its aliases, in this order: those that name most of
+      the other requested entities, those with facts about the entity, those that name it, those of the first ``per_entity``
+      chunks of sources titled by it (ignored if more than 100 sources are). An entity named more than 1,000 times yields
+      only statements that name another requested entity or stand in a source titled by it. Rows that name an alias list the
+      requested entity among their ``entities``, too.
+    - ``statements``: these statements; ``whole_chunks`` adds what a request for their chunks would return.
+    - ``topics``: up to ``per_topic`` statements for each topic, those that name most of the requested entities first, then
+      in reading order; likewise for up to 20 topics in the same chunks and the ``topic_reach`` chunks before and after,
+      nearest first, and for the 20 topics that share most entities, counting entities in at most ``topic_links`` other
+      topics. Zero disables these.
 
-    Of ``topics`` the ``per_topic`` statements that name most of the entities asked for, then as the source reads; likewise
-    of up to 20 topics each in their chunks and the ``topic_reach`` chunks before and after, the nearest first, and of up to
-    20 topics that share most entities with them, of those that at most ``topic_links`` other topics name. Zero leaves
-    these out. Without ``facts`` the rows come without them, which is faster.
+    ``facts`` False leaves facts out, which is faster.
     """
 
     chunks: tuple[str, ...] = ()
@@ -72,11 +73,11 @@ class EvidenceRequest:
 
 @dataclass(frozen=True, slots=True)
 class EntityLookup:
-    """Entities found for ids.
+    """The entities for requested ids.
 
-    ``found`` maps the id asked for to its entity; ``aliases`` maps it to other entities that mean the same (also when no
-    text names it itself); ``connected`` pairs an id asked for with an entity joined to it, or to what means the same, by a
-    fact: for each id the rarest, in this order, none for what is mentioned more than 1,000 times.
+    ``found`` maps an id to its entity; ``aliases`` maps it to the other entities of the same meaning, even if no text names
+    the entity itself; ``connected`` pairs an id with entities joined to it or its aliases by a fact, rarest first, none for
+    an entity mentioned more than 1,000 times.
     """
 
     found: Mapping[str, Entity] = field(default_factory=dict)
@@ -86,9 +87,9 @@ class EntityLookup:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Links out of some chunks, the live chunks they lead to with what they say, and the entities they pass.
+    """Links from some chunks, the live chunks they lead to with their statements, and the entities on the links.
 
-    The chunks come by source and ``seq``; a statement said in several of them comes with each.
+    Chunks are ordered by source and ``seq``; a statement in several chunks is returned with each.
     """
 
     links: tuple[Link, ...] = ()
@@ -98,7 +99,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Where a live chunk stands; ``first`` is the ``seq`` of the first chunk under the same headings of its source."""
+    """The location of a live chunk; ``first`` is the ``seq`` of the first chunk under the same headings of its source."""
 
     id: str
     source_id: str
@@ -108,10 +109,10 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEdge:
-    """A chunk beside another: ``kind`` is next, previous, parent (same headings), entity or topic (one in common).
+    """An edge between two chunks: ``kind`` is next, previous, parent (same headings), entity or topic (in common).
 
-    ``among`` is how many chunks have in common what joins the two, themselves counted: those under the same headings, of
-    the same topic, that mention the rarest entity that both do; in reading order two.
+    ``among`` counts the chunks that share what joins the two, including them: those under the same headings, of the same
+    topic, or that mention the rarest common entity; 2 for next and previous.
     """
 
     from_chunk: str
@@ -122,7 +123,7 @@ class ChunkEdge:
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Live chunks and those beside them, by id, with their sources; the edges kind by kind, the nearest first."""
+    """Live chunks and adjacent chunks, by id, with their sources; edges are ordered by kind, nearest first."""
 
     places: Mapping[str, ChunkPlace] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
@@ -133,9 +134,9 @@ class Adjacency:
 class GraphNode:
     """A live entity, statement or topic.
 
-    ``kind`` is ``entity``, ``statement`` or ``topic``; ``value`` is its name or text, ``details`` what is known beyond it:
-    an entity's class, a statement's details. ``source`` is where a statement or topic stands, of several the first by id;
-    an entity stands in many. ``hops`` is how far the nearest of the nodes asked about is: None when none is near.
+    ``kind`` is ``entity``, ``statement`` or ``topic``; ``value`` is its name or text; ``details`` is an entity's class or a
+    statement's details. ``source`` is the source of a statement or topic, the first by id if there are several; None for
+    an entity. ``hops`` is the distance to the nearest of the given nodes; None if none is within reach.
     """
 
     id: str
@@ -147,10 +148,9 @@ class GraphNode:
 
 
 class TextPattern(Protocol):
-    """What the texts of nodes are searched for, whatever it is made of.
+    """A pattern to search the texts of nodes for.
 
-    A text that it is found in holds one of the ``fragments``, in whatever case (ASCII, at least one character each); none:
-    unknown.
+    Every matching text contains one of the ``fragments``, ignoring case (ASCII, not empty); no fragments: not known.
     """
 
     @property
@@ -158,12 +158,12 @@ class TextPattern(Protocol):
         """Return the fragments."""
 
     def share(self, text: str) -> float:
-        """Return what share of a text the first match takes up: over 0 where there is one, 1 for all of it."""
+        """Return the length of the first match as a share of the text: 0 without a match, 1 for the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Nodes by id. ``complete``: every live node in which the pattern is found is among them."""
+    """Nodes by id. ``complete`` is set if they include every live node that matches the pattern."""
 
     nodes: Mapping[str, GraphNode] = field(default_factory=dict)
     complete: bool = True
@@ -184,14 +184,14 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Edges around some nodes, and every node at an end of one, by id."""
+    """Edges around some nodes, and all nodes that they join, by id."""
 
     edges: tuple[GraphEdge, ...] = ()
     nodes: Mapping[str, GraphNode] = field(default_factory=dict)
 
 
 class TopicSpan(NamedTuple):
-    """A topic of a document: from where its first statement begins to where its last ends, in the parsed text."""
+    """A topic of a document, with the range of its statements in the parsed text."""
 
     id: str
     value: str
@@ -201,7 +201,7 @@ class TopicSpan(NamedTuple):
 
 
 class ChunkAt(NamedTuple):
-    """A live chunk and where it stands: ``seq`` counts from 0 in its source."""
+    """A live chunk and its location: ``seq`` counts from 0 within its source."""
 
     id: str
     source_id: str
@@ -209,7 +209,7 @@ class ChunkAt(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What facts say of two entities, and how many statements do; ``outgoing``: of the one asked about."""
+    """A relation between two entities, with the number of statements that support it; ``outgoing`` from the given entity."""
 
     predicate: str
     outgoing: bool
@@ -217,7 +217,7 @@ class Relation(NamedTuple):
 
 
 class Companion(NamedTuple):
-    """An entity (id) that ``statements`` name together with another, and what facts say of the two, the most said first."""
+    """An entity (id) in the same ``statements`` as another, and the relations of the two, most frequent first."""
 
     id: str
     statements: int
@@ -225,7 +225,7 @@ class Companion(NamedTuple):
 
 
 class Companions(NamedTuple):
-    """A page of companions, and how many there are in all: of those in the mentions that were read (``complete``: all)."""
+    """A page of companions and their total number; ``complete`` is set if all mentions were read."""
 
     found: list[Companion]
     total: int
@@ -234,10 +234,10 @@ class Companions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntityProfile:
-    """How live statements name an entity: in which forms and as what, each with how often, most first.
+    """The names and classes of an entity in live statements, with their frequencies, most frequent first.
 
-    ``statements`` name it, and ``neighbours`` are the entities that one of these names, too: of the mentions that were read,
-    which are all (``complete``) of most entities.
+    ``statements`` counts the statements that name it, ``neighbours`` the other entities in them. ``complete`` is set if all
+    mentions were read.
     """
 
     forms: tuple[tuple[str, int], ...] = ()
@@ -249,7 +249,7 @@ class EntityProfile:
 
 @dataclass(frozen=True, slots=True)
 class SourceVersion:
-    """A version of a source to come: its chunks by id with their places, and those of them that are new in full."""
+    """A new version of a source: the placements of its chunks by id, and its new chunks in full."""
 
     source: Source
     placements: Mapping[str, Placement]
@@ -258,19 +258,19 @@ class SourceVersion:
 
 @dataclass(frozen=True, slots=True)
 class RelatedRequest:
-    """Which steps lead on from some live chunks, or from the names of a question.
+    """A request for the steps from some live chunks, or from the names in a question, to other chunks.
 
-    Followed are at most ``max_entities`` entities that the ``chunks`` name or are titled by, with what means the same:
-    those whose value has ``min_name`` characters or more and which at most ``max_df`` sources name; the question's first,
-    then those that several sources and most of the chunks name, then the rarest. ``names`` adds ids of entities found in a
-    chunk's text, under its id, and those of the question under ``""``. An entity leads to at most ``per_entity`` chunks: to
-    those among ``chunks`` and ``prefer`` in that order, then to those that most of the entities followed lead to. What is
-    mentioned more than 1,000 times leads only to what is titled by it.
+    Steps follow up to ``max_entities`` entities, and their aliases, that the ``chunks`` name or are titled by: those with at
+    least ``min_name`` characters that at most ``max_df`` sources name. The question's entities come first, then those named
+    by several sources and most of the chunks, then the rarest. ``names`` adds ids of entities found in a chunk's text, under
+    the chunk's id, and those of the question, under ``""``. An entity leads to at most ``per_entity`` chunks: those among
+    ``chunks`` and ``prefer``, in that order, then those that most of the followed entities lead to. An entity mentioned more
+    than 1,000 times leads only to chunks titled by it.
 
-    ``all_kinds`` adds, to steps over one entity, ``relates`` (two entities or more in common), ``cooccur`` (the chunk
-    names one of two entities that stand together in ``least_together`` chunks or more, the other chunk names the other
-    one; only for entities that at most 50 chunks name) and ``llm_rel`` (observed with ``min_confidence`` or more on
-    average). Where nothing was asked for or found, the ``first`` chunks of the first sources, 0 to leave them out.
+    Besides steps over one entity, ``all_kinds`` adds ``relates`` (at least two entities in common), ``cooccur`` (each chunk
+    names one of two entities that occur together in at least ``least_together`` chunks; only entities named by at most 50
+    chunks) and ``llm_rel`` (relations with a mean confidence of at least ``min_confidence``). If nothing is requested or
+    found, the ``first`` chunks of the first sources are returned; 0 disables this.
     """
 
     chunks: tuple[str, ...] = ()
@@ -289,74 +289,72 @@ class RelatedRequest:
 
 @runtime_checkable
 class GraphStore(Protocol):
-    """The lexical graph. Readers see, of each source, the version that is live and nothing else.
+    """Stores the lexical graph. Readers see only the live version of each source.
 
-    Of a view every reading method tells what it would if the tenant had only the sources that the view sees: whatever is
-    counted, ranked or cut is counted, ranked and cut among these.
+    For a view, every reading method answers as if the tenant had only the sources in the view, including counts, ranks and
+    limits.
     """
 
     # -- writing, in this order
     def write(self, tenant: Tenant, versions: Sequence[SourceVersion]) -> None:
-        """Add the versions' new chunks, and make each version consist of exactly its placements. Atomic over all.
+        """Add the new chunks of versions, and set each version to exactly its placements. Atomic over all versions.
 
-        Readers go on seeing the live version. A version is the live one plus one, also after an interrupted attempt at
-        it, whose leftovers are closed; any other number, or a placement of a chunk never written, is a ``Conflict``.
+        Readers continue to see the live version. A version must be the live version plus one; leftovers of an interrupted
+        attempt at it are closed. Raise ``Conflict`` for any other number, or for a placement of an unknown chunk.
         """
 
     def publish(self, tenant: Tenant, sources: Sequence[Source]) -> None:
-        """Show each source in this version: live version, title, metadata and Source-ABOUT->Entity. Atomic, one write."""
+        """Make these versions live, with title, metadata and Source-ABOUT->Entity. Atomic, one write."""
 
     def withdraw(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
         """Hide the sources from readers and close all their chunks. Atomic."""
 
     def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
-        """Make these (other name, name) pairs all of the tenant's synonyms besides those that texts give. Atomic."""
+        """Replace the tenant's synonyms, except aliases found in texts, by these (other name, name) pairs. Atomic."""
 
     def doomed(self, tenant: Tenant, source_ids: Sequence[str]) -> Doomed:
-        """Return what :meth:`collect` would take of these sources: delete its vectors first."""
+        """Return the ids that :meth:`collect` would delete for these sources; delete their vectors first."""
 
     def collect(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
-        """Delete closed chunks and whatever has no support left, checked in the deleting transaction. Atomic.
+        """Delete closed chunks and everything without support, checked in the same transaction. Atomic.
 
-        A source that is withdrawn and has no chunk left goes too.
+        Withdrawn sources without chunks are deleted, too.
         """
 
     def derive(self, tenant: Tenant) -> Derived:
-        """Compute value, class, df and degree of entities touched since they were settled, at most 10,000 of them.
+        """Compute value, class, df and degree of up to 10,000 entities changed since they were last settled.
 
-        Entities without support are deleted and reported as gone. Empty when nothing is left to do.
-
-        Of an entity with more than 1,000 live mentions, ``value`` and ``class`` are those of the most of any 1,001 of them,
-        ``df`` is the number of live sources, at most 1,000, and ``degree`` at most 1,000.
+        Entities without support are deleted and reported. The result is empty when there is nothing left to do. For an
+        entity with more than 1,000 live mentions, ``value`` and ``class`` are the most frequent in 1,001 of them, and ``df``
+        and ``degree`` are capped at 1,000.
         """
 
     def settle(self, tenant: Tenant, derived: Derived) -> None:
-        """Note that the text index holds what :meth:`derive` returned."""
+        """Record that the text index is up to date with the result of :meth:`derive`."""
 
     def relate(self, tenant: Tenant, observations: Sequence[PairObservation], *, keep: bool = False) -> tuple[int, int]:
-        """Note what an observer said of pairs of chunks, instead of what it said before; atomic.
+        """Replace an observer's relations of pairs of chunks. Atomic.
 
-        A pair that failed keeps what was known of it. With ``keep`` nothing that exists is changed: a relation of the same
-        ends and type, whoever observed it, is passed over. Pairs of chunks that do not exist are left out. Return how many
-        relations (ends and type) are new, and how many were known.
+        A pair that failed keeps its relations. With ``keep``, existing relations (same ends and type, of any observer) are
+        not changed. Pairs with a missing chunk are ignored. Return the numbers of new and of existing relations.
         """
 
     # -- reading
     def observed(self, tenant: Tenant, chunk_ids: Sequence[str], observer: str, how: str) -> dict[tuple[str, str], int]:
-        """Return the pairs whose first chunk is given of which this observer was asked, in this way, without failing.
+        """Return the pairs, by their first chunk, for which this observer has answered in this way.
 
-        The value is the number of relations between the two, whoever observed them.
+        The value is the number of relations between the two, of any observer.
         """
 
     def related(self, tenant: Tenant, request: RelatedRequest) -> list[Step]:
-        """Return the steps that a request asks for, between live chunks, sorted by their ends; a REL leads both ways."""
+        """Return the requested steps between live chunks, sorted by their ends; relations are followed both ways."""
 
     def relation_counts(self, tenant: Tenant, *, least_together: int = 2, min_name: int = 2) -> RelationCounts:
-        """Count what readers can follow: relations (ends and type), pairs of chunks that share two entities or more, and
-        pairs of entities that stand together in ``least_together`` chunks or more (E-52); and entities with other names.
+        """Count live relations (ends and type), pairs of chunks that share at least two entities, pairs of entities that
+        occur together in at least ``least_together`` chunks (E-52), and entities with other names.
 
-        Entities with less than ``min_name`` characters, or that more than 50 chunks name, relate nothing. Reads every
-        mention: keep the answer as long as the registry's revision stays.
+        Entities with fewer than ``min_name`` characters, or named by more than 50 chunks, are ignored. Reads every mention:
+        cache the result until the registry's revision changes.
         """
 
     def sources(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, Source]:
@@ -368,20 +366,20 @@ class GraphStore(Protocol):
     def entities(
         self, tenant: Tenant, entity_ids: Sequence[str], *, connected: int = 0, filters: Filter | None = None
     ) -> EntityLookup:
-        """Return the entities with these ids, aliases followed; ``connected`` more per entity that share a fact with it.
+        """Return the entities with these ids and their aliases, and for each up to ``connected`` entities joined by a fact.
 
-        Only what a text or title of a live source names that the ``filters`` admit, and the aliases that such a source or
-        the synonyms give; ``df`` and ``degree`` count all live sources.
+        Only entities named in a text or title of a live source that matches the ``filters``, and aliases from such a source
+        or from the synonyms; ``df`` and ``degree`` count all live sources.
         """
 
     def names(self, view: View, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        """Search the names of the entities that a view sees, as the index ``entity`` of a vector store has a tenant's.
+        """Search the names of the entities in a view, as the index ``entity`` of a vector store does for a tenant.
 
-        That they have changed may be noticed late where reading them takes long: some 20 times as long.
+        Results may lag behind changes by about 20 times the time that reading the names takes.
         """
 
     def evidence(self, tenant: Tenant, request: EvidenceRequest) -> list[StatementRow]:
-        """Return live statements with topic, chunk, source and facts; by source, seq and position, each once."""
+        """Return live statements with topic, chunk, source and facts, ordered by source, seq and position, each once."""
 
     def neighbourhood(
         self,
@@ -395,25 +393,23 @@ class GraphStore(Protocol):
         facts: bool = True,
         filters: Filter | None = None,
     ) -> Neighbourhood:
-        """Return where the entities mentioned in live chunks lead.
+        """Return the links from live chunks over the entities that they mention.
 
-        ``about``: the chunks, in reading order, of sources titled by an entity that the chunk mentions. ``shared``: chunks
-        that mention an entity in common which at most ``max_df`` sources name. ``named``: chunks that mention the entity
-        which titles the chunk's own source, when at most ``4 * max_df`` sources name it. ``names`` adds ids of entities
-        found in a chunk's text. Aliases are followed. At most ``per_entity`` target chunks an entity and kind: where there
-        are more, those among the chunks to ``prefer``, in that order, then the first (``about``) or those that mention the
-        entity most.
-        What is mentioned more than 1,000 times leads only to what is ``about`` it.
-        Without ``facts`` the statements come without theirs.
+        ``about``: chunks, in reading order, of sources titled by an entity that the chunk mentions. ``shared``: chunks that
+        mention a common entity named by at most ``max_df`` sources. ``named``: chunks that mention the entity that titles
+        the chunk's own source, if at most ``4 * max_df`` sources name it. ``names`` adds ids of entities found in a chunk's
+        text. Aliases are followed. At most ``per_entity`` target chunks per entity and kind are returned: those in
+        ``prefer``, in that order, then the first (``about``) or those that mention the entity most. An entity mentioned more
+        than 1,000 times has only ``about`` links. ``facts`` False leaves facts out.
         """
 
     def adjacent(
         self, tenant: Tenant, chunk_ids: Sequence[str], *, per_kind: int = 0, filters: Filter | None = None
     ) -> Adjacency:
-        """Return where the live ones of these chunks stand and, for each, at most ``per_kind`` chunks of a kind beside it.
+        """Return the locations of the live chunks among these and, for each, up to ``per_kind`` adjacent chunks per kind.
 
-        Of the same headings or topic those that stand nearest; of the same entities those that share the rarest, ties by
-        id. What is mentioned more than 100 times joins no chunks. With ``per_kind`` 0 only the chunks themselves.
+        For headings and topics the nearest chunks, for entities those that share the rarest, ties by id. Entities mentioned
+        more than 100 times are ignored. With ``per_kind`` 0, only the locations.
         """
 
     def nodes(
@@ -421,9 +417,9 @@ class GraphStore(Protocol):
     ) -> dict[str, GraphNode]:
         """Return the live entities, statements and topics among these ids, each with its hops from the nearest of ``near``.
 
-        A hop is a fact that joins two entities, a statement that names an entity, or a statement of a topic, either way;
-        0 to 3 hops are told. An entity named more than 100 times, and a topic that runs over more than 20 chunks, is
-        reached but leads nowhere further: what they join need have nothing to do with each other.
+        A hop is, in either direction, a fact that joins two entities, a statement that names an entity, or a statement of a
+        topic; up to 3 hops are counted. Entities named more than 100 times and topics of more than 20 chunks are reached
+        but not followed.
         """
 
     def matching(
@@ -436,48 +432,47 @@ class GraphStore(Protocol):
         most: int = 1_000,
         filters: Filter | None = None,
     ) -> Matches:
-        """Return what :meth:`nodes` does, and all live entities, statements and topics in whose text a pattern is found.
+        """Return the result of :meth:`nodes` and all live entities, statements and topics whose text matches a pattern.
 
-        The text is the value, of a statement its details too, in a line of their own. Of more than ``most`` of a kind those
-        of which the match takes up the largest share, ties by id; of a graph that is too large to look at all of it, what
-        is found in time.
+        The text is the value, for a statement followed by its details on a separate line. If more than ``most`` of a kind
+        match, those with the largest matching share are returned, ties by id; in a graph too large to scan, those found in
+        time.
         """
 
     def surroundings(
         self, tenant: Tenant, node_ids: Sequence[str], *, per_node: int = 10, filters: Filter | None = None
     ) -> Surroundings:
-        """Return the live edges around these nodes, at most ``per_node`` of each: those to another of the nodes first.
+        """Return up to ``per_node`` live edges of each of these nodes, in the given order of nodes, best first.
 
-        Then of an entity its facts, those that lead to the rarest entity first, and the statements that name it; of a
-        statement the entities that it names, the rarest first, and its topic; of a topic its statements in reading order.
-        What is named more than 1,000 times has only edges to others of the nodes that lead there themselves. Edges come by
-        node as asked, best first.
+        Edges between the nodes come first. Then, for an entity, its facts, rarest entity first, and the statements that name
+        it; for a statement, its entities, rarest first, and its topic; for a topic, its statements in reading order. A node
+        named more than 1,000 times has only edges that other given nodes lead to it.
         """
 
     def topics(self, tenant: Tenant, source_id: str) -> list[TopicSpan]:
-        """Return the topics of a live source in the order in which they begin; empty when there is none."""
+        """Return the topics of a live source in reading order; empty for an unknown source."""
 
     def naming(
         self, tenant: Tenant, entity_id: str, *, source_id: str = "", after: tuple[str, int] | None = None, limit: int = 50
     ) -> list[ChunkAt]:
-        """Return live chunks with a statement that names an entity, by source id and place; of one source when given.
+        """Return a page of live chunks with statements that name an entity, by source id and ``seq``; of one source if given.
 
-        ``after`` is the source id and ``seq`` after which to go on. What a hub is named by is never read whole.
+        ``after`` is the last source id and ``seq`` of the previous page.
         """
 
     def profile(self, tenant: Tenant, entity_id: str) -> EntityProfile:
-        """Return how live statements name an entity; nothing of one that none names. Reads ``MOST_MENTIONS`` at most."""
+        """Return the names and classes of an entity in live statements, from up to ``MOST_MENTIONS`` mentions."""
 
     def companions(self, tenant: Tenant, entity_id: str, *, offset: int = 0, limit: int = 50) -> Companions:
-        """Return entities that live statements name together with one: those of most statements first, ties by id.
+        """Return the entities in the same live statements as one: by number of statements, descending, ties by id.
 
-        Of an entity that is mentioned more than ``MOST_MENTIONS`` times so many mentions are read.
+        Reads up to ``MOST_MENTIONS`` mentions.
         """
 
     def leading(self, tenant: Tenant, limit: int) -> list[Entity]:
-        """Return the entities that most live sources name, ties by id, without reading all of them.
+        """Return the entities named by the most live sources, ties by id, without reading all entities.
 
-        For a view, which has no such counts, it is told from ``MOST_NAMED`` mentions at most.
+        For a view, counts come from up to ``MOST_NAMED`` mentions.
         """
 
     def egonet(
@@ -492,33 +487,31 @@ class GraphStore(Protocol):
     ) -> dict[str, Any]:
         """Return ``{"nodes": [{id, label, type}], "edges": [{source, target, type}]}`` around a node.
 
-        Of the nodes a step away, by id, the first ``offset`` are passed over; ``next_offset`` is where to go on, None at
-        the end. ``totals`` are how many ``nodes`` and ``edges`` were found, the node itself counted, and whether these are
-        all (``complete``): of an edge's type 2,000 are looked at. Of other nodes than of these ``kinds``, where given,
-        nothing is told.
+        The first ``offset`` adjacent nodes, ordered by id, are skipped; ``next_offset`` is the next offset, None at the end.
+        ``totals`` counts ``nodes``, including the node itself, and ``edges``; ``complete`` says whether these counts are
+        exact, since at most 2,000 edges per type are read. ``kinds`` restricts the result to nodes of these kinds.
         """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
         """Return live counts: sources, chunks, topics, statements, facts, entities, mentions, links."""
 
     def counts(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-        """Return for each source that readers see what they see of it: sources (1), chunks, topics, statements, facts,
-        mentions, links. One read.
+        """Return live counts by source: sources (1), chunks, topics, statements, facts, mentions, links.
 
-        The sum over sources is what :meth:`stats` tells, but for facts, which count in each source that says them.
+        Their sums equal :meth:`stats`, except for facts, which count in every source that supports them.
         """
 
     def source_ids(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
-        """Return the sources, live or not, sorted: those ``after`` an id, at most ``limit``."""
+        """Return up to ``limit`` ids of sources, live or not, after ``after``, sorted."""
 
     def absent(self, tenant: Tenant, entity_ids: Sequence[str]) -> list[str]:
-        """Return those of these entities that the graph does not have, whether readers would see them or not."""
+        """Return the entities among these that the graph does not contain, live or not."""
 
     def absent_chunks(self, tenant: Tenant, chunk_ids: Sequence[str]) -> list[str]:
-        """Return those of these chunks that the graph does not have, of no version of any source."""
+        """Return the chunks among these that the graph does not contain, in any version of any source."""
 
     def node_ids(self, tenant: Tenant, source_id: str) -> Doomed:
-        """Return every chunk, statement and topic of a source, live or not: what may have vectors."""
+        """Return the ids of all chunks, statements and topics of a source, live or not: those that may have vectors."""
 
     def close(self) -> None:
         """Release connections."""

@@ -1,4 +1,4 @@
-"""What is known of documents and runs, and who is at work on what."""
+"""Protocol of the registry: documents, jobs, leases, API keys, sessions and decisions."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,14 +18,13 @@ SCOPES: tuple[Scope, ...] = ("read", "ingest", "admin")
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A document as the registry knows it.
+    """The registry's record of a document.
 
-    ``version`` is the version readers see (0 before the first). ``fingerprint`` is what it was made from and with:
-    content, chunking, extractor, embedding. ``intended`` lists the chunk ids of the version being built or shown.
-    ``extractions`` maps the content of each chunk to a hash of what it yielded to ``extractor``. ``words`` are those of the
-    whole parsed text; 0 in a record that was written before they were counted. ``files`` has the hashes of the document's
-    files by name; of those of older records none is known. ``counts`` are what readers see of it in the graph
-    (:meth:`GraphStore.counts`), where the registry keeps that.
+    ``version`` is the live version (0 before the first). ``fingerprint`` covers content, chunking, extractor and embedding
+    model. ``intended`` lists the chunk ids of the version being built or shown. ``extractions`` maps the content of each
+    chunk to a hash of the result of ``extractor``. ``words`` counts the words of the parsed text; 0 in older records.
+    ``files`` holds the hashes of the document's files by name; empty in older records. ``counts`` are the live counts of
+    :meth:`GraphStore.counts`, if the registry keeps them.
     """
 
     source_id: str
@@ -51,7 +50,7 @@ class DocumentRecord:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The newest state of a file that somebody was told of: ``holder`` (a job) brings it in. Orders compare as text."""
+    """The newest known state of a file, to be ingested by ``holder`` (a job). Orders compare as text."""
 
     order: str
     holder: str
@@ -59,7 +58,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class LateWriter:
-    """Somebody whose lease of ``key`` was taken by another before he gave it back: dead, or asleep and to write yet."""
+    """A writer whose lease of ``key`` expired and was taken over: it has died, or may still write."""
 
     id: str
     key: str
@@ -67,7 +66,7 @@ class LateWriter:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A run: what was asked for, how it stands, and its result when it is over. ``seq`` is the number of its last event."""
+    """A job: its request, status, and result once finished. ``seq`` is the number of its last event."""
 
     id: str
     kind: str
@@ -82,7 +81,7 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """A step of a job; ``seq`` counts from 1 within the job."""
+    """An event of a job; ``seq`` counts from 1 within the job."""
 
     seq: int
     stage: str
@@ -92,11 +91,11 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key of the HTTP API: never the secret itself, only its SHA-256 as hex.
+    """A key of the HTTP API, with the SHA-256 of its secret in hexadecimal, never the secret itself.
 
-    ``id`` is its public name. ``databases`` are the labels it may name (empty: any), ``rate`` the requests it may make a
-    minute (0: as the settings say). With ``filters`` it opens a view of the tenant: the documents that pass them. A key with
-    ``revoked_at`` opens nothing.
+    ``databases`` are the allowed values of ``db_name`` (empty: any), ``rate`` is requests per minute (0: as in the
+    settings). ``filters`` restrict the key to a view of the tenant: the documents that match. A key with ``revoked_at`` is
+    invalid.
     """
 
     id: str
@@ -112,16 +111,16 @@ class ApiKey:
 
     @property
     def opens(self) -> Tenant:
-        """The tenant, or with filters the view of it, that whoever has the key reads."""
+        """The tenant that the key gives access to, or a view of it if the key has filters."""
         owner = Tenant(self.tenant)
         return View(owner, self.filters) if self.filters else owner
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Of when something has to be to hold still for a tenant.
+    """Counters that decide whether a cached value of a tenant is current.
 
-    ``revision`` grows with every change of its documents, ``cleared`` each time servers are to forget what they remember.
+    ``revision`` increases with every change of its documents, ``cleared`` whenever caches are cleared.
     """
 
     revision: int = 0
@@ -130,88 +129,88 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a session of recalls has touched: how often it asked, and when (seconds since the epoch) it last saw a node."""
+    """A recall session: number of recalls, and when each node was last seen (seconds since the epoch)."""
 
     recalls: int = 0
     seen: Mapping[str, float] = field(default_factory=dict)
 
 
 def seen_at(nodes: Sequence[str], at: float) -> dict[str, float]:
-    """Return when (seconds) the nodes of a recall, best first, were seen: each a microsecond before the better one.
-
-    So the best are those seen last, and no half-life feels it.
-    """
+    """Return the times (seconds) at which the nodes of a recall, best first, count as seen: 1 µs apart, the best last."""
     return {nodes[n]: at - n * 1e-6 for n in reversed(range(len(nodes)))}
 
 
 @runtime_checkable
 class Registry(Protocol):
-    """Documents, jobs, events, leases, API keys and sessions.
+    """Stores documents, jobs, events, leases, API keys, sessions and decisions.
 
-    Of a view :meth:`document`, :meth:`documents`, :meth:`records` and :meth:`stats` tell what it sees, and the methods of
-    jobs those that were begun in it, without counts of what others have; sessions and places in namespaces are its own.
+    For a view, :meth:`document`, :meth:`documents`, :meth:`records` and :meth:`stats` cover the documents in the view, and
+    the methods of jobs those started in it. Sessions and ordinals are separate for each view.
 
-    ``keeps_counts`` says whether it keeps :meth:`counts`, as for a graph that would have to go through all it holds.
+    ``keeps_counts`` is set if the registry maintains :meth:`counts`, for graph stores where counting means a full scan.
     """
 
     keeps_counts: bool
 
     def document(self, tenant: Tenant, source_id: str) -> DocumentRecord | None:
-        """Return the record of a document."""
+        """Return the record of a document; None if there is none."""
 
     def documents(
         self, tenant: Tenant, *, namespace: str | None = None, after: str = "", limit: int = 1_000
     ) -> list[DocumentRecord]:
-        """Return records ordered by uri then id; ``after`` is the uri after which to go on.
+        """Return a page of records ordered by URI, then id; ``after`` is the last URI of the previous page.
 
-        A page may be longer than ``limit``: documents of one uri are never parted. A ``limit`` below 1 is ``InvalidInput``.
+        A page may exceed ``limit``, since documents with the same URI are not split. Raise ``InvalidInput`` for a ``limit``
+        below 1.
         """
 
     def records(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, DocumentRecord]:
-        """Return the records of the documents that exist: one round trip for all."""
+        """Return the records of the documents that exist, by id."""
 
     def fingerprints(self, tenant: Tenant, source_ids: Sequence[str]) -> dict[str, tuple[DocumentState, str]]:
-        """Return state and fingerprint of the documents that exist: one round trip for a whole scan."""
+        """Return state and fingerprint of the documents that exist, by id."""
 
     def save(self, tenant: Tenant, records: Sequence[DocumentRecord]) -> None:
-        """Write records whole. ``updated_at`` is set here. Atomic."""
+        """Write complete records and set ``updated_at``. Atomic."""
 
     def forget(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
         """Delete records."""
 
     def lease(self, tenant: Tenant, keys: Sequence[str]) -> AbstractContextManager[frozenset[str]]:
-        """Take the leases that are free, without waiting; the value says which. A dead holder's lease is free.
+        """Acquire the free leases among ``keys`` without waiting; the context value names those acquired.
 
-        Given back at the end, also on errors. A forked child does not hold its parent's; whoever holds a key cannot take
-        it again. A store whose leases run out raises ``Conflict`` from writes under a lease that was lost, and at the end.
+        Leases are released when the context exits, and are free if their holder has died. They are not reentrant and not
+        inherited by forked processes. If a lease can expire, writes under a lost lease and the end of the context raise
+        ``Conflict``.
         """
 
     def fence(self, tenant: Tenant, keys: Sequence[str]) -> None:
-        """Raise ``Conflict`` when a lease of these that was taken here was lost. Costs no request while its term runs."""
+        """Raise ``Conflict`` if one of these leases was acquired here and lost. Takes no request before it could expire."""
 
     def late_writers(self, tenant: Tenant, *, since: float) -> list[LateWriter]:
-        """Return, oldest first, whose leases were taken from them at least ``since`` seconds ago, until :meth:`dismiss`.
+        """Return, oldest first, the writers whose leases were taken over at least ``since`` seconds ago.
 
-        Noted in the transaction that takes the lease, for some weeks. Empty where a lease ends only with its holder.
+        Recorded in the transaction that takes the lease over, and kept until :meth:`dismiss` or for some weeks. Empty if
+        leases do not expire.
         """
 
     def late_tenants(self, *, since: float) -> list[Tenant]:
-        """Return, in order, the tenants that have :meth:`late_writers`: one query for all."""
+        """Return the tenants that have :meth:`late_writers`, sorted."""
 
     def dismiss(self, tenant: Tenant, late: Sequence[LateWriter]) -> None:
-        """Forget late writers: nothing that they left is there any more."""
+        """Delete late writers once their leftovers are removed."""
 
     def claim(self, tenant: Tenant, key: str, order: str, holder: str) -> Claim:
-        """Note that ``holder`` brings ``key`` to this order, unless as new a claim is noted; return what is noted then.
+        """Record that ``holder`` ingests ``key`` in this order, unless a claim as new exists; return the current claim.
 
-        Nothing gives a claim back: what is older comes too late for ever. One conditional write.
+        Claims are never released: an older order stays rejected. One conditional write.
         """
 
     def claimed(self, tenant: Tenant, key: str) -> Claim | None:
-        """Return the claim that is noted."""
+        """Return the current claim; None if there is none."""
 
     def start_job(self, tenant: Tenant, kind: str, request: Mapping[str, Any], *, job_id: str = "") -> JobRecord:
-        """Create a running job. With a ``job_id`` of the caller's: return the job of that id when it was created before."""
+        """Create a running job. With a ``job_id``, return the existing job of that id if there is one."""
 
     def job(self, tenant: Tenant, job_id: str) -> JobRecord:
         """Return a job. Raise ``NotFound``."""
@@ -220,7 +219,7 @@ class Registry(Protocol):
         """Return jobs, newest first."""
 
     def unfinished(self) -> list[tuple[Tenant, JobRecord]]:
-        """Return the running jobs of all tenants, oldest first, at work or interrupted."""
+        """Return the jobs of all tenants that have not finished, oldest first, including interrupted ones."""
 
     def add_events(self, tenant: Tenant, job_id: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Append (stage, data) pairs in order. Raise ``NotFound`` for an unknown job."""
@@ -234,41 +233,41 @@ class Registry(Protocol):
         """Close a job. Raise ``NotFound``."""
 
     def revision(self, tenant: Tenant) -> int:
-        """Return a number that grows with every change of the tenant's documents: what was answered before is stale."""
+        """Return a number that increases with every change of the tenant's documents and so outdates cached answers."""
 
     def freshness(self, tenant: Tenant) -> Freshness:
-        """Return the revision, and how often :meth:`clear` was called: one read, as for the revision alone."""
+        """Return the revision and the number of calls of :meth:`clear`, in one read."""
 
     def clear(self, tenant: Tenant) -> int:
-        """Let every server forget what it remembers for a tenant, when it asks next; return the new ``cleared``."""
+        """Have every server clear its caches of the tenant before its next answer; return the new ``cleared``."""
 
     def ordinals(self, tenant: Tenant, namespace: str, source_ids: Sequence[str]) -> dict[str, int]:
-        """Return the place of each source in its namespace, from 0; given once, in the order asked, and kept. Atomic."""
+        """Return the ordinal of each source in its namespace, from 0; assigned on first request and permanent. Atomic."""
 
     def add_key(self, key: ApiKey) -> None:
-        """Keep a new key; ``created_at`` is set here. Raise ``Conflict`` for an id or digest that exists."""
+        """Store a new key and set ``created_at``. Raise ``Conflict`` if its id or digest exists."""
 
     def key(self, digest: str) -> ApiKey | None:
-        """Return the key with this digest, whoever's it is; None when there is none or it was revoked."""
+        """Return the key with this digest, of any tenant; None if there is none or it was revoked."""
 
     def signer(self, digest: str) -> ApiKey | None:
-        """Return the oldest key, not revoked, whose digest is this one, a ``#`` and its id; None when there is none.
+        """Return the oldest key of an IAM principal that is not revoked; None if there is none.
 
-        So are the keys of who signs with IAM (:mod:`lexigraph.api.access.signers`), of which there may be revoked ones.
+        Digests of such keys are the given one, ``#`` and the key's id (:mod:`lexigraph.api.access.signers`).
         """
 
     def keys(self, tenant: Tenant) -> list[ApiKey]:
-        """Return the tenant's keys, revoked ones too, oldest first."""
+        """Return the tenant's keys, including revoked ones, oldest first."""
 
     def any_key(self) -> bool:
-        """Tell whether a key was ever made, whoever's it is, revoked ones too."""
+        """Return whether a key was ever created, for any tenant, including revoked ones."""
 
     def revoke_key(self, tenant: Tenant, key_id: str) -> ApiKey:
-        """Revoke a key; at once for whoever asks the registry. Raise ``NotFound``."""
+        """Revoke a key, effective immediately. Raise ``NotFound``."""
 
     def session(self, tenant: Tenant, session_id: str, *, since: float, awake_since: float | None = None) -> Session:
-        """Return what a session has touched since a time. When it asked nothing since ``awake_since`` (by default the same
-        time) it begins again, with no recalls.
+        """Return a session with the nodes seen since a time. If it had no recall since ``awake_since`` (default: the same
+        time), its count of recalls is 0.
         """
 
     def touch(
@@ -281,23 +280,23 @@ class Registry(Protocol):
         keep_seconds: float,
         idle_seconds: float | None = None,
     ) -> None:
-        """Note one more recall, at this time, that returned these nodes, best first (:func:`seen_at`). Atomic.
+        """Record a recall at this time that returned these nodes, best first (:func:`seen_at`). Atomic.
 
-        What was last seen more than ``keep_seconds`` before is forgotten. After more than ``idle_seconds`` (by default as
-        many) without a recall these are counted from the first again.
+        Nodes last seen more than ``keep_seconds`` earlier are deleted. After more than ``idle_seconds`` (default: the same)
+        without a recall, the count of recalls starts again.
         """
 
     def decide(self, tenant: Tenant, decision: Decision) -> None:
-        """Add a decision of a curator, or replace the one of its id."""
+        """Add a curation decision, or replace the one with its id."""
 
     def decisions(self, tenant: Tenant) -> list[Decision]:
-        """Return all decisions, undone ones too, by id."""
+        """Return all decisions, including undone ones, ordered by id."""
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
-        """Return the number of documents by state (all four, also zero) and of ``jobs``."""
+        """Return the number of documents by state (all four states, including zeros) and of ``jobs``."""
 
     def counts(self, tenant: Tenant) -> dict[str, int]:
-        """Return the sums of the ``counts`` of all documents: one read. Empty where none are kept."""
+        """Return the sums of the ``counts`` of all documents; empty if none are kept."""
 
     def close(self) -> None:
         """Release connections."""

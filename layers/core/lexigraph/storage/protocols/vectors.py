@@ -1,4 +1,4 @@
-"""Vectors and full text: records by index, and searches that travel together."""
+"""Protocol of the vector store: vectors and full text by index, and batched searches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,12 +30,11 @@ class VectorRecord:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search: by cosine when ``vector`` is given, else by BM25 over the words of ``text``.
+    """A search: by cosine similarity if ``vector`` is given, else by BM25 over the words of ``text``.
 
-    ``ids``: score exactly these (``k`` is ignored; ids without a score are left out). ``prefix``: the last word of
-    ``text`` may be the beginning of a word. ``vectors``: hits bring their vectors, too, where they have any. Without
-    ``texts`` cosines of given ``ids`` come alone: of such a hit all but id and score is empty.
-    Scores are rounded to 6 digits, ties go by id.
+    ``ids``: score exactly these records and ignore ``k``; records without a score are left out. ``prefix``: match the last
+    word of ``text`` as a prefix. ``vectors``: return vectors with the hits. ``texts`` False, with ``vector`` and ``ids``:
+    return only id and score. Scores are rounded to 6 digits; ties are ordered by id.
     """
 
     index: IndexName
@@ -50,14 +49,14 @@ class SearchRequest:
 
     @property
     def cosines_alone(self) -> bool:
-        """Whether hits bring nothing but their ids and cosines."""
+        """Whether hits hold only ids and cosine similarities."""
         return not self.texts and self.ids is not None and self.vector is not None
 
 
 class Hit(NamedTuple):
-    """A record found, best first in its list. Cosine -1..1, or BM25 >= 0.
+    """A search hit. ``score`` is cosine similarity, -1 to 1, or BM25, 0 or more.
 
-    ``vector`` is there only when asked for; hits that bring vectors are not to be compared.
+    ``vector`` is set only if requested; hits with vectors cannot be compared for equality.
     """
 
     id: str
@@ -70,40 +69,41 @@ class Hit(NamedTuple):
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """Vectors and full text. Made for one embedding (``label`` like ``minilm-384``), which names its vector indexes.
+    """Stores vectors and full text. An object is opened for one embedding model, whose ``label`` (``minilm-384``) names its
+    vector indexes.
 
-    A store holds the vectors of several embeddings side by side; text without vectors and tags are common to them, and what
-    is deleted is deleted of all. Where a tenant has vectors of other embeddings only, writing and searching are refused,
-    unless the store was opened ``beside`` them to write what is missing.
+    A store can hold vectors of several embedding models; text-only records and tags are shared, and deletions apply to all.
+    If a tenant has vectors of other models only, writing and searching raise ``InvalidInput``, unless the store was opened
+    ``beside`` them.
 
-    Of a view :meth:`search_many`, :meth:`fetch` and :meth:`stats` tell of the records of the sources that it sees. It sees
-    none of the index ``entity``, whose records are of no source (``GraphStore.names``).
+    For a view, :meth:`search_many`, :meth:`fetch` and :meth:`stats` cover the records of the sources in the view. Records of
+    the index ``entity`` belong to no source and are not visible in a view; use ``GraphStore.names``.
     """
 
     label: str
     dimension: int
 
     def upsert(self, tenant: Tenant, records: Mapping[IndexName, Sequence[VectorRecord]]) -> None:
-        """Add or replace records. Atomic over all indexes given, unless the store is a service that cannot be: then each
-        record is replaced as a whole, and repeating the call after a failure does the rest.
+        """Add or replace records. Atomic over all indexes if the backend supports it; otherwise each record is replaced
+        atomically, and repeating a failed call completes it.
         """
 
     def tag(self, tenant: Tenant, sources: Sequence[Source]) -> None:
-        """Note what filters see of the sources in this version; earlier versions still match until untagged."""
+        """Store the metadata that filters match for these versions; earlier versions match until untagged."""
 
     def untag(self, tenant: Tenant, source_ids: Sequence[str], *, keep: Mapping[str, int] | None = None) -> None:
-        """Forget the sources' tags but those of version ``keep[source_id]``."""
+        """Delete the sources' tags except those of version ``keep[source_id]``."""
 
     def delete(self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]]) -> None:
-        """Delete records; unknown ids are passed over. Atomic as :meth:`upsert` is."""
+        """Delete records; ignore unknown ids. Atomic as :meth:`upsert` is."""
 
     def drop(self, tenant: Tenant) -> None:
-        """Delete all records that have vectors of this embedding; those of others stay. May be repeated."""
+        """Delete all records with vectors of this embedding model; those of other models are kept."""
 
     def search_many(self, tenant: Tenant, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
-        """Answer all requests in one round trip.
+        """Run all searches in one round trip and return the hits of each, best first.
 
-        Raise ``InvalidInput`` when the store holds vectors of another embedding only.
+        Raise ``InvalidInput`` if the store only holds vectors of other embedding models.
         """
 
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
@@ -112,19 +112,17 @@ class VectorStore(Protocol):
     def visible(
         self, tenant: Tenant, ids: Mapping[IndexName, Sequence[str]], *, tagged: Mapping[str, int] | None = None
     ) -> bool:
-        """Tell, in one round trip, whether searches see all of these records yet, and the tags of sources ``tagged`` in
-        these versions.
-        """
+        """Return whether searches already see all of these records, and the tags of these versions of the sources."""
 
     def ids(
         self, tenant: Tenant, index: IndexName, source_id: str | None = None, *, after: str = "", limit: int | None = None
     ) -> list[str]:
-        """Return the ids in an index, of one source or of all, sorted: those ``after`` an id, at most ``limit``."""
+        """Return up to ``limit`` ids of an index after ``after``, sorted; of one source or of all."""
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int = 1_000) -> list[str]:
-        """Return sources that have records, of whatever embedding, or tags: the next ones after an id, sorted.
+        """Return a page of ids of sources with records (of any embedding model) or tags, after ``after``, sorted.
 
-        About as many as ``limit``, perhaps fewer; none only when there are no more.
+        A page has about ``limit`` ids; it is empty only at the end.
         """
 
     def stats(self, tenant: Tenant) -> dict[str, int]:
