@@ -3,13 +3,18 @@
 import random
 import signal
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.tenant import Tenant
+from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.sqlite.damage import examine
 from tests import workers
-from tests.laptop import content, open_laptop
+from tests.laptop import CLOCK, content, laptop, open_laptop, write_pages
 
 DOCUMENTS = 24
 
@@ -125,3 +130,25 @@ def test_two_processes_that_ingest_the_same_folder_do_the_work_once(tmp_path: Pa
         assert worker.returncode == 0, errors
     workers.indexing(tmp_path / "serial").ingest([tmp_path / "a"])
     assert content(open_laptop(data)) == content(open_laptop(tmp_path / "serial"))
+
+
+class Full(FileDocumentStore):
+    """Files that cannot be deleted."""
+
+    def delete(self, tenant: Tenant, source_id: str, *, keep: Sequence[str] = ()) -> None:
+        raise StoreUnavailable("the disk is gone")
+
+
+def test_files_of_an_older_version_that_an_ingest_left_go_with_the_next_one(tmp_path: Path) -> None:
+    calm, stores = laptop(tmp_path / "calm"), open_laptop(tmp_path / "data")
+    files = write_pages(tmp_path / "files", CLOCK)
+    for index in (calm, laptop(tmp_path / "data", stores)):
+        index.ingest([files])
+    write_pages(files, {"Clock": "The clock strikes ten."})
+    calm.ingest([files])
+    broken = replace(stores, documents=Full(f"file:///{tmp_path}/data/documents"))
+    with pytest.raises(StoreUnavailable):
+        laptop(tmp_path / "data", broken).ingest([files])
+    assert laptop(tmp_path / "data", stores).ingest([files]).documents_updated == 1
+    assert content(stores) == content(calm.stores)
+    assert laptop(tmp_path / "data", stores).ingest([files]).documents_updated == 0

@@ -319,10 +319,16 @@ def show(versions: Sequence[Written], stores: Stores, tenant: Tenant) -> None:
     collect(stores, tenant, ids)
     stores.registry.fence(tenant, ids)
     stores.vectors.untag(tenant, ids, keep={w.source.id: w.source.version for w in versions})
-    stores.registry.save(tenant, counted(stores, tenant, [w.ready for w in versions]))
+    ready = counted(stores, tenant, [w.ready for w in versions])
+    replaced = {w.source.id for w in versions if w.source.version > 1}
+    # until the files of older versions are gone, the next ingest looks at the document again
+    stores.registry.save(tenant, [replace(r, fingerprint="") if r.source_id in replaced else r for r in ready])
     for w in versions:
         stores.registry.fence(tenant, ids)
         stores.documents.delete(tenant, w.source.id, keep=list(w.ready.files))
+    if replaced:
+        stores.registry.fence(tenant, ids)
+        stores.registry.save(tenant, [r for r in ready if r.source_id in replaced])
 
 
 def counted(stores: Stores, tenant: Tenant, records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
