@@ -28,8 +28,8 @@ def helps(command: Any, path: tuple[str, ...]) -> Iterator[str]:
     """Yield the help of a command and of those below it."""
     shown = CliRunner().invoke(app, [*path, "--help"], prog_name="lexigraph", color=False, env={"COLUMNS": "100"})
     yield f"$ {' '.join(('lexigraph', *path))} --help\n{shown.stdout}"
-    for name, below in getattr(command, "commands", {}).items():
-        yield from helps(below, (*path, name))
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from helps(command.get_command(None, name), (*path, name))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.cli.group import MODULES
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from tests.imports import IMPORTED, PACKAGE, name_of
@@ -138,14 +139,24 @@ def test_stages_know_no_way_of_retrieving_and_ways_no_other_way() -> None:
         "lexigraph.retrieval.catalogue",
         "lexigraph.evaluation.index",
         "lexigraph.evaluation.quality",
-        "lexigraph.cli.main",
         "lexigraph.client",
+        *sorted({f"lexigraph.cli.{where.partition('.')[0]}" for where in MODULES.values()}),
     ],
 )
 def test_importing_a_module_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted({{m.split('.')[0] for m in sys.modules}} & set({HEAVY!r})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == ""
+
+
+def test_a_command_loads_no_other_command() -> None:
+    code = (
+        "import atexit, sys, lexigraph.cli.main as m; atexit.register(lambda: print(*sys.modules)); m.app(['query', '-h'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    loaded = {*done.stdout.split()}
+    assert "lexigraph.cli.ask" in loaded
+    assert not loaded & {f"lexigraph.cli.{name}" for name in ("bench", "doctor", "exchange", "ingest", "serve")}
 
 
 def test_importing_the_package_loads_only_its_own_front_door() -> None:

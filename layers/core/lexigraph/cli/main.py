@@ -9,23 +9,6 @@ from typing import Annotated
 import typer
 
 from lexigraph import __version__
-from lexigraph.cli import (
-    ask,
-    backup,
-    bench,
-    bulk,
-    demo,
-    doctor,
-    documents,
-    entities,
-    exchange,
-    ingest,
-    keys,
-    recall,
-    reembed,
-    serve,
-    stats,
-)
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.group import Commands
 from lexigraph.cli.invocation import Invocation, assignments, start_logging
@@ -53,25 +36,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EPILOG,
 )
-app.command()(ingest.ingest)
-app.command()(ask.query)
-app.command()(ask.retrieve)
-app.command()(recall.recall)
-app.add_typer(documents.app, name="documents")
-app.add_typer(entities.app, name="entities")
-app.command()(stats.stats)
-app.command()(doctor.doctor)
-app.command()(backup.backup)
-app.command()(backup.restore)
-app.command()(exchange.export)
-app.command("import")(exchange.import_)
-app.add_typer(bulk.app, name="bulk")
-app.command()(reembed.reembed)
-app.command()(demo.demo)
-app.command()(serve.serve)
-app.command()(serve.mcp)
-app.add_typer(keys.app, name="keys")
-app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:
