@@ -1,6 +1,6 @@
-"""One typed settings object: defaults, then ``.env``, then the environment (``LEXIGRAPH_...``), then arguments.
+"""Typed settings, in increasing precedence: defaults, ``.env``, the environment (``LEXIGRAPH_...``), arguments.
 
-Model ids live here and nowhere else.
+All model ids are defined here.
 """
 
 import json
@@ -39,7 +39,7 @@ _MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no messag
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """An embedding model and its dimension; ``label`` names vector indexes."""
+    """An embedding model and its vector dimension; ``label`` names vector indexes."""
 
     spec: str
     dimension: int
@@ -47,14 +47,14 @@ class EmbeddingModel:
 
     @property
     def label(self) -> str:
-        """Lower-case letters, digits and hyphens: ``minilm-384``. Options that choose another model join as a digest."""
+        """The name in lower-case letters, digits and hyphens, such as ``minilm-384``, with a digest of any options."""
         name = re.sub(r"[^a-z0-9]+", "-", self.spec.lower()).strip("-")
         digest = f"-{blake2b(self.options.encode(), digest_size=4).hexdigest()}" if self.options else ""
         return f"{name}{digest}-{self.dimension}"
 
 
 class Settings(BaseSettings):
-    """Everything that can be configured. Unknown ``LEXIGRAPH_`` variables are ignored, bad values refused."""
+    """All settings. Unknown ``LEXIGRAPH_`` variables are ignored, invalid values rejected."""
 
     model_config = SettingsConfigDict(env_prefix="LEXIGRAPH_", env_file=".env", extra="ignore", frozen=True)
 
@@ -180,12 +180,12 @@ class Settings(BaseSettings):
 
     @property
     def model_window(self) -> int:
-        """The tokens that the language model reads and writes at once. Ollama cuts what is longer, without a word."""
+        """The context window of the language model, in tokens. Ollama silently truncates longer prompts."""
         return self.llm_window or (4_096 if self.llm.startswith("ollama:") else 32_768)
 
     @cached_property
     def embedding(self) -> EmbeddingModel:
-        """The embedding model with its dimension. Raise ``InvalidInput`` when the dimension is not known."""
+        """The embedding model with its dimension. Raise ``InvalidInput`` if the dimension is unknown."""
         dimension = self.embedding_dimension or KNOWN_DIMENSIONS.get(self.embedding_model)
         if dimension is None:
             raise InvalidInput(
@@ -196,12 +196,12 @@ class Settings(BaseSettings):
 
     @property
     def uploads(self) -> Path:
-        """The folder where files that clients sent wait until they are ingested."""
+        """The folder in which uploads are queued for ingestion."""
         return self.data.expanduser().resolve() / "uploads"
 
     @property
     def extraction(self) -> Literal["local", "llm"]:
-        """The extractor that ``auto`` stands for."""
+        """The extractor in use, with ``auto`` resolved."""
         if self.extractor == "auto":
             return "local" if self.llm == "none" else "llm"
         return self.extractor
@@ -212,12 +212,12 @@ class Settings(BaseSettings):
 
     @property
     def artefacts(self) -> str:
-        """The connection string of what the steps of an ingest hand on to each other."""
+        """The connection string of the store for intermediate results of an ingest."""
         return self._embedded(self.artefact_store, "file", "artefacts")
 
     @property
     def connections(self) -> dict[str, str]:
-        """The five connection strings, those not set following from ``data``."""
+        """The five connection strings; those not set are derived from ``data``."""
         return {
             "graph": self._embedded(self.graph_store),
             "vector": self._embedded(self.vector_store),
@@ -228,12 +228,12 @@ class Settings(BaseSettings):
 
     @property
     def cache_is_own(self) -> bool:
-        """Whether the cache lies where the registry does. In a place of its own it may serve several databases."""
+        """Whether cache and registry share a connection. A separate cache may serve several databases."""
         return self.connections["cache"] == self.connections["registry"]
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Read the settings; None among the overrides means not given. Raise ``InvalidInput`` naming the first bad one."""
+    """Load the settings; overrides that are None are ignored. Raise ``InvalidInput`` for the first invalid setting."""
     try:
         return Settings(**{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]  # checked by pydantic
     except ValidationError as error:
@@ -246,7 +246,7 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def cores(threads: int) -> int:
-    """Return how many cores the setting ``threads`` allows; 0 is all that this process may use."""
+    """Return the number of cores that ``threads`` allows; 0 means all that this process may use."""
     if threads:
         return threads
     # in a container less than the machine has

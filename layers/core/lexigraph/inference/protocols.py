@@ -1,4 +1,4 @@
-"""What the product asks of models. Implementations are chosen by :mod:`lexigraph.inference.factory`."""
+"""Protocols of models. :mod:`lexigraph.inference.factory` chooses implementations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _CHARS_A_TOKEN = 16  # far more than any text has on average
 
 
 class MalformedReply(ModelUnavailable):
-    """A structured reply that is no JSON; ``text`` is what the model said, ``truncated`` whether it ran out of tokens."""
+    """A structured reply that is not JSON; ``text`` is the reply, ``truncated`` is set if it ran out of tokens."""
 
     def __init__(self, message: str, text: str, truncated: bool = False) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class MalformedReply(ModelUnavailable):
 
 
 class ReplyCut(MalformedReply):
-    """A reply that is longer than its maximum of tokens can be; the rest was not read."""
+    """A reply longer than ``max_tokens`` allows; the rest was not read."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "", truncated=True)
@@ -31,25 +31,25 @@ class ReplyCut(MalformedReply):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns text into vectors. ``label`` names model and dimension (``minilm-384``); creating one loads nothing heavy.
+    """Embeds text. ``label`` names model and dimension (``minilm-384``). Models are loaded on first use.
 
-    Vectors are float32 and L2-normalised; a text's vector does not depend on the texts beside it, and equal texts of a call
-    are computed once. Raises ``ModelUnavailable``.
+    Vectors are float32 and L2-normalised. A vector does not depend on the other texts of a call; equal texts are computed
+    once. Methods raise ``ModelUnavailable``.
     """
 
     label: str
     dimension: int
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), dimension)``."""
+        """Return an array of shape ``(len(texts), dimension)``."""
 
     def embed_questions(self, texts: Sequence[str]) -> FloatArray:
-        """Return shape ``(len(texts), dimension)``; some models embed questions and passages differently."""
+        """Return an array of shape ``(len(texts), dimension)``; some models embed questions and passages differently."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked. ``history`` holds (role, content) pairs, oldest first, role user or assistant."""
+    """A prompt for a language model. ``history`` holds (role, content) pairs, oldest first; role is user or assistant."""
 
     user: str
     system: str = ""
@@ -59,36 +59,35 @@ class Prompt:
 
     @property
     def max_chars(self) -> int:
-        """More characters than ``max_tokens`` tokens can be: what a model says beyond them is not read."""
+        """An upper bound on the characters of ``max_tokens`` tokens; longer replies are cut off here."""
         return _CHARS_A_TOKEN * self.max_tokens
 
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """A chat model. ``name`` identifies model and settings (part of cache keys). Raises ``ModelUnavailable``.
+    """A chat model. ``name`` identifies model and settings and is part of cache keys. Methods raise ``ModelUnavailable``.
 
-    Throttling is retried with full jitter; ``max_tokens`` is sent with every request.
+    Throttled calls are retried with full jitter; ``max_tokens`` is sent with every request.
     """
 
     name: str
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty one."""
+        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty reply."""
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces as they come. What has begun is not asked for again when the connection breaks."""
+        """Yield the reply in pieces. Once the first piece has arrived, a broken connection is not retried."""
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
-        """Return a reply as JSON data asked for with a JSON schema.
+        """Request a reply that follows a JSON schema and return it parsed, but not validated.
 
-        It is parsed, not validated: the caller checks it against the schema. Raise ``MalformedReply`` with the raw text
-        when it is no JSON (truncated, chatty).
+        Raise ``MalformedReply`` with the raw text if it is not JSON.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a model's service answers, and whether it has the model; None is not known."""
+    """Whether a model's provider answers, and whether it lists the model; None if unknown."""
 
     answers: bool | None = None
     listed: bool | None = None
@@ -96,17 +95,17 @@ class Standing:
 
 @runtime_checkable
 class Listed(Protocol):
-    """A language model whose service tells which models it has: to ask that costs no tokens."""
+    """A language model whose provider lists its models, a request that uses no tokens."""
 
     def standing(self, seconds: float) -> Standing:
-        """Ask the service once, for no longer than about so many seconds."""
+        """Query the provider once, with a timeout of about ``seconds``."""
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores texts against queries; higher is better, comparable within one call only."""
+    """Scores texts against queries; higher is better. Scores are comparable within one call only."""
 
     name: str
 
     def score(self, queries: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return one score a text: its likeness to the queries together. Raise ``ModelUnavailable``."""
+        """Return one score per text: its relevance to all queries together. Raise ``ModelUnavailable``."""

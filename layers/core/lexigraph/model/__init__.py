@@ -1,1 +1,1 @@
-"""The lexical graph as values: nodes, ids, normalisation, filters, results. No I/O."""
+"""Value types of the lexical graph: nodes, ids, normalisation, filters, results. No I/O."""

@@ -1,4 +1,4 @@
-"""What a person decided about the names of a tenant: which mean the same. Decisions are kept, and undone, never edited."""
+"""Curation decisions: which names of a tenant mean the same entity. Decisions can be undone, never edited."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,11 +8,11 @@ Kind = Literal["merge", "alias", "synonyms"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Other names of an entity.
+    """A decision that ``others`` are other names of the entity ``name``.
 
-    ``name`` is the entity that ``others`` mean. A ``merge`` joins entities that documents name, an ``alias`` adds a name
-    that need not be there yet, ``synonyms`` are the pairs of a synonyms file (``others`` then are ``other = name``).
-    ``undone_at`` is empty while it holds. Times are UTC.
+    A ``merge`` joins entities that documents name, an ``alias`` adds a name that no document needs to contain, ``synonyms``
+    are the pairs of a synonyms file (``others`` then holds pairs). ``undone_at`` is empty while the decision is in effect.
+    Times are UTC.
     """
 
     id: str
@@ -26,7 +26,7 @@ class Decision:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Return (other name, name) pairs; none once it is undone."""
+        """The (other name, name) pairs; empty once the decision is undone."""
         if self.undone_at:
             return []
         if self.kind == "synonyms":

@@ -1,19 +1,19 @@
-"""The errors a caller can meet. Each says what was wrong, with which value, and what to do.
+"""Errors raised by this package. Each message names the problem, the value and the remedy.
 
 LexigraphError
-├── InvalidInput       the caller can fix it: a value, a file, a limit
-│   └── Misconfigured  who runs the system can fix it: settings, files, which model a store is for
+├── InvalidInput       a value, a file or a limit that the caller can fix
+│   └── Misconfigured  settings or stores that the operator can fix
 ├── NotFound           no such document, job, namespace or index
-├── Conflict           somebody else holds it, or it changed meanwhile: try again
-├── Cancelled          the job was told to stop: what it had finished stays
+├── Conflict           another writer holds it, or it has changed: try again
+├── Cancelled          the job was cancelled; finished documents are kept
 ├── StoreUnavailable   a database or disk cannot be reached, read or written
-│   └── StoreDamaged   what is stored is not what was written: waiting does not help
-└── ModelUnavailable   an embedding or language model cannot be reached, or answered nonsense
+│   └── StoreDamaged   stored data are lost or altered; retrying does not help
+└── ModelUnavailable   an embedding or language model cannot be reached, or its reply cannot be used
 """
 
 
 class LexigraphError(Exception):
-    """Base of every error this package raises on purpose; ``code`` is stable and machine readable."""
+    """Base class of the errors raised by this package; ``code`` is stable and machine-readable."""
 
     code = "error"
 
@@ -29,25 +29,25 @@ class Misconfigured(InvalidInput):
 
 
 class NotFound(LexigraphError, LookupError):
-    """What was asked for does not exist for this tenant."""
+    """The requested object does not exist for this tenant."""
 
     code = "not_found"
 
 
 class Conflict(LexigraphError):
-    """Another writer holds the same document, or it changed meanwhile; safe to repeat."""
+    """Another writer holds the document, or it has changed; safe to retry."""
 
     code = "conflict"
 
 
 class Cancelled(LexigraphError):
-    """A job was told to stop. What it had finished stays; nothing else of it does."""
+    """A job was cancelled. Finished documents are kept, unfinished ones discarded."""
 
     code = "cancelled"
 
 
 class StoreUnavailable(LexigraphError):
-    """A store cannot be opened, read or written. ``passes`` says whether waiting may help."""
+    """A store cannot be opened, read or written. ``passes`` says whether retrying later may help."""
 
     code = "store_unavailable"
 
@@ -57,7 +57,7 @@ class StoreUnavailable(LexigraphError):
 
 
 class StoreDamaged(StoreUnavailable):
-    """What a store holds is lost, cut or altered. Trying again does not help; ``lexigraph doctor`` says what does."""
+    """Stored data are lost, truncated or altered. Retrying does not help; run ``lexigraph doctor``."""
 
     code = "store_damaged"
 
@@ -65,7 +65,7 @@ class StoreDamaged(StoreUnavailable):
 class ModelUnavailable(LexigraphError):
     """A model cannot be loaded or reached, or its reply cannot be used.
 
-    ``public`` is the kind of failure in words that name neither machine nor model: what callers of the HTTP API are told.
+    ``public`` is the message for callers of the HTTP API, which names neither machine nor model.
     """
 
     code = "model_unavailable"
@@ -84,9 +84,9 @@ _IN_GENERAL: dict[type[LexigraphError], str] = {
 
 
 def in_general(error: BaseException) -> str:
-    """Return what may be told of an error to somebody on another machine: nothing of this one, nor of a document.
+    """Return a message that is safe to send to clients: without details of this machine or of documents.
 
-    The full message of what they cannot fix belongs into the log.
+    Log the full message of errors that clients cannot fix.
     """
     if isinstance(error, ModelUnavailable) and error.public:
         return error.public
@@ -97,5 +97,5 @@ def in_general(error: BaseException) -> str:
 
 
 def code_of(error: BaseException) -> str:
-    """Return the stable code of an error, ``internal_error`` for one that this package did not raise on purpose."""
+    """Return the stable code of an error; ``internal_error`` if it is not a ``LexigraphError``."""
     return error.code if isinstance(error, LexigraphError) else "internal_error"

@@ -1,9 +1,9 @@
-"""Metadata filters: which sources a question may draw on. One meaning, used by every store.
+"""Metadata filters, which select the sources used for a question; all stores evaluate them alike.
 
-A filter is a condition on one metadata key, or ``and`` / ``or`` / ``not`` over filters. Only values of one type compare:
-numbers with numbers, booleans with booleans, text with text. Dates are ISO 8601 text, which sorts as time does
-(``2024-05`` < ``2024-05-01``). A key that a source does not have matches nothing, except ``!=`` and ``not_in``.
-The keys ``namespace``, ``uri`` and ``title`` name the source's own properties.
+A filter is a condition on one metadata key, or ``and`` / ``or`` / ``not`` over filters. Only values of the same type match:
+numbers with numbers, booleans with booleans, text with text. Dates are ISO 8601 text, which sorts chronologically
+(``2024-05`` < ``2024-05-01``). If a source lacks the key, only ``!=`` and ``not_in`` match. The keys ``namespace``, ``uri``
+and ``title`` refer to properties of the source.
 """
 
 import json
@@ -51,7 +51,7 @@ class MetadataFilter:
             raise InvalidInput(f"filter {self.key!r} accepts only strings, numbers and booleans")
 
     def matches(self, metadata: Metadata) -> bool:
-        """Tell whether a source with this metadata passes."""
+        """Return whether a source with this metadata matches."""
         have = metadata.get(self.key)
         if self.operator == "not_in":
             return not any(_same(have, v) for v in _many(self.value))
@@ -80,7 +80,7 @@ class MetadataFilters:
             raise InvalidInput(f"filter condition {self.condition!r} needs at least one filter")
 
     def matches(self, metadata: Metadata) -> bool:
-        """Tell whether a source with this metadata passes."""
+        """Return whether a source with this metadata matches."""
         passed = (f.matches(metadata) for f in self.filters)
         return any(passed) if self.condition == "or" else all(passed) != (self.condition == "not")
 
@@ -89,13 +89,13 @@ Filter = MetadataFilter | MetadataFilters
 
 
 def keys_of(given: Filter) -> tuple[str, ...]:
-    """Return the keys that a filter asks about, each once."""
+    """Return the keys used in a filter, each once."""
     parts = given.filters if isinstance(given, MetadataFilters) else ()
     return (given.key,) if isinstance(given, MetadataFilter) else tuple(dict.fromkeys(k for p in parts for k in keys_of(p)))
 
 
 def having(key: str) -> Filter:
-    """Return the filter that every source passes whose metadata has a key, whatever its value."""
+    """Return a filter that matches every source whose metadata has the key, whatever its value."""
     values = (MetadataFilter(key, ">=", ""), MetadataFilter(key, ">=", -1e308), MetadataFilter(key, "in", (True, False)))
     return MetadataFilters(values, "or")
 
@@ -105,7 +105,7 @@ def _many(value: Any) -> Sequence[Any]:
 
 
 def value_type(value: Any) -> str:
-    """Return ``bool``, ``number``, ``text`` or ``none``: only values of one type compare."""
+    """Return ``bool``, ``number``, ``text`` or ``none``; only values of the same type match."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, float)):
@@ -126,7 +126,7 @@ def _ordered(have: Any, operator: str, value: Any) -> bool:
 def parse_filter(raw: Any) -> Filter | None:
     """Read a filter from plain data: ``{"key", "operator", "value"}`` or ``{"condition", "filters"}``; None stays None.
 
-    Raise ``InvalidInput`` for another shape, for more than 100 conditions, or for more than 16 of them inside each other.
+    Raise ``InvalidInput`` for any other shape, more than 100 conditions, or more than 16 levels of nesting.
     """
     return None if raw is None else _parse(raw, [_MAX_NODES], 1)
 
@@ -163,7 +163,7 @@ def _only(raw: Mapping[Any, Any], *known: str) -> None:
 
 
 def plain_filter(filters: Filter) -> dict[str, Any]:
-    """Return a filter as the plain data that :func:`parse_filter` reads."""
+    """Convert a filter to plain data, the inverse of :func:`parse_filter`."""
     if isinstance(filters, MetadataFilters):
         return {"condition": filters.condition, "filters": [plain_filter(part) for part in filters.filters]}
     value = list(filters.value) if isinstance(filters.value, tuple) else filters.value
@@ -171,7 +171,7 @@ def plain_filter(filters: Filter) -> dict[str, Any]:
 
 
 def both(one: Filter | None, other: Filter | None) -> Filter | None:
-    """Return what passes both, as far as they are given."""
+    """Return a filter that matches where both match; None counts as no filter."""
     return MetadataFilters((one, other)) if one and other else one or other
 
 
@@ -180,7 +180,7 @@ _EXPRESSION = re.compile(r"\s*([\w.:-]+)\s*(==|!=|<=|>=|<|>|=|\bnot_in\b|\bin\b)
 
 
 def parse_expression(text: str) -> MetadataFilter:
-    """Read ``year >= 2020``, ``lang == en``, ``team in [a, b]``: JSON values where they parse, else text."""
+    """Parse ``year >= 2020``, ``lang == en``, ``team in [a, b]``; values are JSON if they parse, else text."""
     match = _EXPRESSION.fullmatch(text)
     if not match:
         known = ", ".join(get_args(Operator))
@@ -231,7 +231,7 @@ def _literal(text: str, raw: str) -> Scalar:
 
 
 def scalar(value: Any) -> Scalar | None:
-    """Return a value as metadata may hold it: scalars as they are, dates as ISO text, anything else None."""
+    """Convert a value to metadata: scalars unchanged, dates to ISO 8601 text, anything else to None."""
     if isinstance(value, (str, int, float, bool)):
         return value
     return value.isoformat() if isinstance(value, date) else None

@@ -1,8 +1,7 @@
-"""The lexical graph as values: source, chunk, topic, statement, fact, entity, and what supports what.
+"""Value types of the lexical graph: source, chunk, topic, statement, fact, entity, and the support between them.
 
-Frozen, without I/O. The writing side (:class:`ChunkGraph`) is what one chunk contributes; the reading side
-(:class:`StatementRow` and friends) is what a store returns for a question. What a question reads by the hundred is a tuple:
-it is made in a third of the time.
+Immutable, without I/O. :class:`ChunkGraph` is what a chunk contributes to the graph; :class:`StatementRow` and related types
+are what a store returns for a question. Types read by the hundred are named tuples, which are created three times faster.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +25,13 @@ class Source:
 
     @property
     def filterable(self) -> dict[str, Scalar]:
-        """What metadata filters see: the metadata, and ``namespace``, ``uri`` and ``title`` of the source."""
+        """The values that metadata filters match: the metadata, and ``namespace``, ``uri`` and ``title`` of the source."""
         return {**self.metadata, "namespace": self.namespace, "uri": self.uri, "title": self.title}
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a chunk stands in one version of its source: properties of EXTRACTED_FROM.
+    """The location of a chunk in one version of its source: properties of EXTRACTED_FROM.
 
     ``seq`` counts from 0; ``start`` and ``end`` are character offsets in the parsed text of the document.
     """
@@ -54,9 +53,9 @@ class TopicNode:
 
 @dataclass(frozen=True, slots=True)
 class StatementNode:
-    """A statement as one chunk makes it; ``start`` and ``end`` are character offsets in the chunk's text.
+    """A statement in one chunk; ``start`` and ``end`` are character offsets in the chunk's text.
 
-    ``kind`` is prose, code or table. ``original`` is what the text has there, where ``value`` says more; else empty.
+    ``kind`` is ``prose``, ``code`` or ``table``. ``original`` is the wording of the text, if ``value`` differs; else empty.
     """
 
     id: str
@@ -72,7 +71,7 @@ class StatementNode:
 
 @dataclass(frozen=True, slots=True)
 class FactNode:
-    """A fact as it supports one statement; ``object_id`` is None when the object is no entity (an attribute)."""
+    """A fact that supports a statement; ``object_id`` is None if the object is not an entity (an attribute)."""
 
     id: str
     statement_id: str
@@ -86,7 +85,7 @@ class FactNode:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A statement names an entity: the form in which it does, and the class seen there."""
+    """A mention of an entity in a statement: the name used there and the class assigned."""
 
     statement_id: str
     entity_id: str
@@ -96,7 +95,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of an entity: ALIAS_OF, from the entity (id) of that name to the one meant; followed when asking."""
+    """Another name of an entity: ALIAS_OF, from the entity (id) of that name to the one meant; followed by queries."""
 
     alias: str
     target: str
@@ -106,7 +105,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class ChunkGraph:
-    """All that one chunk contributes to the graph. Every edge in it is owned, and later withdrawn, by the chunk."""
+    """Everything that one chunk contributes to the graph. Its edges belong to the chunk and are withdrawn with it."""
 
     chunk_id: str
     topics: tuple[TopicNode, ...] = ()
@@ -117,7 +116,7 @@ class ChunkGraph:
 
 
 class Entity(NamedTuple):
-    """An entity with what is derived from its edges: ``df`` sources name it, ``degree`` facts hold it."""
+    """An entity with derived counts: ``df`` is the number of sources that name it, ``degree`` its number of facts."""
 
     id: str
     value: str
@@ -128,7 +127,7 @@ class Entity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """A fact that supports a statement, read for a question."""
+    """A fact that supports a statement, as read for a question."""
 
     id: str
     subject: str
@@ -142,11 +141,11 @@ class FactRow:
 
 
 class StatementRow(NamedTuple):
-    """A live statement with its topic, chunk, source and facts; a question reads a thousand and more.
+    """A live statement with its topic, chunk, source and facts, as read for a question.
 
     ``start``/``end`` are offsets in the chunk's text, ``chunk_start`` the chunk's offset in the document, so that
-    ``chunk_start + start`` is the statement's place in the document. ``entities`` are the ids of the entities it names.
-    ``kind`` is prose, code or table. ``value`` stands alone; ``original`` is what the chunk has there, where that does not.
+    ``chunk_start + start`` is the statement's offset in the document. ``entities`` are the ids of the entities it names.
+    ``kind`` is prose, code or table. ``value`` is self-contained; ``original`` is the wording of the chunk, if it differs.
     """
 
     id: str
@@ -168,9 +167,9 @@ class StatementRow(NamedTuple):
 
 
 class ChunkStatements:
-    """What a live chunk says; ``entities`` are the ids of what its statements name.
+    """The statements of a live chunk; ``entities`` are the ids of the entities they name.
 
-    Links lead to hundreds of chunks of which few are read, so the rows are put together when they are first looked at.
+    Rows are built on first access, since few of the chunks that links lead to are read.
     """
 
     __slots__ = ("_read", "_rows", "entities", "id", "source")

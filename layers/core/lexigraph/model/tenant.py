@@ -1,4 +1,4 @@
-"""Who owns the data. A tenant is an argument of every call, never state on a shared object."""
+"""Tenants, which own all data, and views of them. A tenant is an argument of every call, never shared state."""
 
 import json
 import re
@@ -12,12 +12,12 @@ _ALLOWED = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 
 
 class Tenant(str):
-    """A checked tenant name: 1 to 64 of ``a-z 0-9 . _ -``, starting and ending with a letter or digit."""
+    """A validated tenant name: 1 to 64 of ``a-z 0-9 . _ -``, starting and ending with a letter or digit."""
 
     __slots__ = ()
 
     def __new__(cls, name: str = "default") -> Self:
-        """Raise ``InvalidInput`` for a name that is not allowed. A view stays one."""
+        """Validate a name; views are returned unchanged. Raise ``InvalidInput`` for an invalid name."""
         if isinstance(name, cls):
             return name
         if not isinstance(name, str) or not _ALLOWED.fullmatch(name):
@@ -34,11 +34,11 @@ class Tenant(str):
 
 
 class View(Tenant):
-    """What a key with filters sees of a tenant: the documents that pass its ``rights``, as if there were no others.
+    """A read-only view of a tenant for a filtered key: the documents that match its ``rights``, as if there were no others.
 
-    It goes wherever a tenant goes that is read from. Its name is one that no tenant has, so that whatever knows nothing of
-    views finds nothing under it, and what is remembered, or noted of a session, is its own. Views of the same rights are
-    equal. Nothing can be written under it: that is done for the ``whole`` tenant, once it is checked that it may be.
+    It can be passed wherever a tenant is read. Its name cannot be that of a tenant, so code unaware of views finds nothing
+    under it, and caches and sessions are separate. Views with the same rights are equal. Writes go to the ``whole`` tenant,
+    after a check that they are allowed.
     """
 
     __slots__ = ("_whole", "rights")
@@ -46,7 +46,7 @@ class View(Tenant):
     rights: Filter
 
     def __new__(cls, tenant: Tenant, rights: Filter) -> Self:
-        """Return what passes the filters of a tenant."""
+        """Create a view of the documents of a tenant that match the filters."""
         told = json.dumps(plain_filter(rights), sort_keys=True)
         self = str.__new__(cls, f"{tenant}?{blake2b(told.encode(), digest_size=16).hexdigest()}")
         self._whole, self.rights = tenant.whole, rights

@@ -455,7 +455,7 @@ class GraphStore(Protocol):
     def naming(
         self, tenant: Tenant, entity_id: str, *, source_id: str = "", after: tuple[str, int] | None = None, limit: int = 50
     ) -> list[ChunkAt]:
-        """Return a page of live chunks with statements that name an entity, by source id and ``seq``; of one source if given.
+        """Return a page of live chunks with statements that name an entity, by source id and ``seq``, of one source or all.
 
         ``after`` is the last source id and ``seq`` of the previous page.
         """
