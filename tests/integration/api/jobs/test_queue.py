@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from threading import Event
@@ -24,7 +25,7 @@ from lexigraph import telemetry
 from lexigraph.api.access.keys import HEADER, new_key
 from lexigraph.api.app import create_app
 from lexigraph.api.jobs.left import held_folder
-from lexigraph.api.jobs.queue import Jobs, Room
+from lexigraph.api.jobs.queue import Jobs, ProcessWorker, Room
 from lexigraph.api.jobs.uploads import begin_upload
 from lexigraph.api.routes.ingest import begin
 from lexigraph.api.service import Service
@@ -532,6 +533,17 @@ def test_an_ingest_that_waits_is_cancelled_at_once_and_its_file_goes(service: Se
         assert (over.status_code, over.json()["error"]) == (409, "conflict")
         assert client.post(f"/jobs/{'0' * 32}/cancel").status_code == 404
     assert service.worker.seen == [first.request["upload"]["path"]]
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_read_its_job_is_not_waited_for(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data")
+    stores = open_stores(settings, create=True)
+    unknown = replace(stores.registry.start_job(MINE, "ingest", {}), id="0" * 32)
+    stores.close()
+    worker = ProcessWorker(settings)
+    with closing(worker), ThreadPoolExecutor(1) as pool:
+        pool.submit(worker.run, MINE, unknown, resumed=False).result(60)
 
 
 def test_a_job_that_is_no_ingest_is_not_cancelled(service: ServiceOf) -> None:

@@ -17,6 +17,8 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 
+logger = logging.getLogger("lexigraph.api.jobs.worker")  # of a module that is run, __name__ says nothing
+
 
 def main() -> None:
     """Work until the input ends."""
@@ -29,7 +31,11 @@ def main() -> None:
     def work(line: str) -> None:
         asked = json.loads(line)
         tenant = Tenant(asked["tenant"])
-        run_job(index, tenant, index.stores.registry.job(tenant, asked["job"]), resumed=asked["resumed"])
+        try:
+            run_job(index, tenant, index.stores.registry.job(tenant, asked["job"]), resumed=asked["resumed"])
+        except BaseException as error:  # noqa: BLE001  # its text may be that of a document
+            logger.error("job %s: %s", asked["job"], type(error).__name__)
+            os._exit(1)  # the server waits for an answer or for the end of this process
         telemetry.flush()  # this process may be killed at any time
         print("done", flush=True)  # noqa: T201  # the answer to the server
 
