@@ -109,7 +109,7 @@ BAD_FILES: dict[Callable[[Path], Path], str] = {
     empty: "is empty",
     blank: "no text",
     binary: "is binary, not text",
-    unknown_type: "is of an unsupported type",
+    unknown_type: "has an unsupported type",
     broken_pdf: "is damaged",
     encrypted_pdf: "is encrypted: save it without a password",
     docx_bomb: "max_archive_",

@@ -211,9 +211,9 @@ def test_a_job_that_failed_is_started_again_and_the_others_are_kept(bench: Bench
 def test_what_cannot_work_is_refused_with_the_remedy(bench: Bench) -> None:
     for env, said in (
         ({"LEXIGRAPH_LLM": "none"}, "only Bedrock has batch inference"),
-        ({"LEXIGRAPH_EXTRACTOR": "local"}, "set LEXIGRAPH_EXTRACTOR=llm"),
+        ({"LEXIGRAPH_EXTRACTOR": "local"}, "need LEXIGRAPH_EXTRACTOR=llm"),
         ({"LEXIGRAPH_PROPOSITIONS": "true"}, "unset LEXIGRAPH_PROPOSITIONS"),
-        ({"LEXIGRAPH_CACHE": "none"}, "cache 'none' keeps no results"),
+        ({"LEXIGRAPH_CACHE": "none"}, "LEXIGRAPH_CACHE must not be 'none'"),
     ):
         refused = bench.run("bulk", "prepare", bench.folder / "pages", "--out", bench.folder / "batches", **env)
         assert refused.code == ExitCode.INVALID and said in refused.err
@@ -221,8 +221,8 @@ def test_what_cannot_work_is_refused_with_the_remedy(bench: Bench) -> None:
     assert bench.prepare("--no-temperature").code == ExitCode.OK
     assert '"temperature"' not in (bench.folder / "batches" / "batch.00000.jsonl").read_text()
     again = bench.prepare()
-    assert again.code == ExitCode.INVALID and "holds batches already" in again.err
-    assert "was not submitted yet" in bench.collect().err
+    assert again.code == ExitCode.INVALID and "already contains batches" in again.err
+    assert "has not been submitted" in bench.collect().err
     bench.submit()
     other = bench.collect(LEXIGRAPH_LLM="bedrock:amazon.nova-pro-v1:0")
     assert other.code == ExitCode.INVALID and "were prepared for llm-" in other.err

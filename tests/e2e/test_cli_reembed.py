@@ -78,9 +78,9 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_done(tmp_path: Path)
     assert not (tmp_path / "data").exists()
     assert here("ingest", tmp_path / "pages", *data).code == ExitCode.OK
     for arguments, said in (
-        ((), "minilm-384: is the one in use"),
+        ((), "minilm-384: is already in use"),
         (("--embedding-dimension", "256"), "give --embedding-model"),
-        (("--from", "minilm"), "a label that ends with the dimension"),
+        (("--from", "minilm"), "label must end with the dimension"),
         (("--embedding-model", "bedrock:unknown"), "LEXIGRAPH_EMBEDDING_DIMENSION"),
         (("--embedding-model", TITAN, "--embedding-options", "[1]"), "give a JSON object"),
     ):

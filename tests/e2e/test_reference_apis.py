@@ -312,7 +312,7 @@ def test_an_ingest_tells_what_the_model_failed_at_and_the_next_one_asks_for_that
 
         none = ingest()
         assert (none.status_code, none.json()["error"]) == (500, "ingest_failed")
-        assert "none of 6 chunks could be extracted: the reply was no JSON" in none.json()["message"]
+        assert "none of 6 chunks could be extracted: the reply was not valid JSON" in none.json()["message"]
         job = client.get("/jobs").json()["jobs"][0]
         assert (job["status"], job["result"]["chunks_failed"], len(job["result"]["chunk_failures"])) == ("FAILED", 6, 6)
         streamed = blocks(client.get("/ingest/stream", params={"path": "pumps.md"}).text)
@@ -323,8 +323,8 @@ def test_an_ingest_tells_what_the_model_failed_at_and_the_next_one_asks_for_that
         some = ingest().json()
         assert (some["status"], some["chunks_failed"], some["pairs_failed"]) == ("SUCCEEDED", 2, 9)
         assert [warning["type"] for warning in some["warnings"]] == ["chunks_failed", "pairs_failed"]
-        assert all("the reply was no JSON" in warning["detail"] for warning in some["warnings"])
-        assert "under Part 3: the reply was no JSON" in some["chunk_failures"][0]["reason"]
+        assert all("the reply was not valid JSON" in warning["detail"] for warning in some["warnings"])
+        assert "under Part 3: the reply was not valid JSON" in some["chunk_failures"][0]["reason"]
 
         bad.update(chunks=[], pairs=[])
         before = len(model.requests)

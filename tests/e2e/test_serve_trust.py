@@ -101,8 +101,8 @@ def test_a_root_is_named_by_its_tenant(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("roots", "told"),
     [
-        (["nowhere"], "is no folder"),
-        (["data"], "lies in a folder of the stores"),
+        (["nowhere"], "is not an existing folder"),
+        (["data"], "is inside a folder of the stores"),
         (["a", "default=b"], "tenant default has two"),
     ],
 )

@@ -85,7 +85,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"endpoints": "existing"}, "endpoints: belongs to a network of yours"),
         ({"profile": "emulated"}, "-c data=FOLDER"),
         ({"extraction_file": "gone.yaml"}, "extraction file gone.yaml: no such file"),
-        ({"extraction_file": str(ROOT / "pyproject.toml")}, "is not valid YAML"),
+        ({"extraction_file": str(ROOT / "pyproject.toml")}, "not valid YAML"),
         ({"extraction_file": str(ROOT / "mkdocs.yml")}, "site_name: extra inputs are not permitted"),
         ({"extraction_file": "any.yaml", "llm": "none"}, "only a language model heeds it"),
     ],

@@ -201,7 +201,7 @@ def test_a_schedule_has_remove_take_away_what_killed_writers_left(there: Deploye
 
 
 def test_to_embed_by_the_model_in_use_is_refused_and_told_to_the_job(there: Deployed) -> None:
-    with pytest.raises(InvalidInput, match="minilm-384: is the one in use"):
+    with pytest.raises(InvalidInput, match="minilm-384: is already in use"):
         invoke("build", event("build.reembed", model=""))
     (job,) = there.stores.registry.jobs(DEFAULT)
     given = event("build.reembed")

@@ -140,11 +140,11 @@ def test_an_execution_that_was_stopped_tells_its_job_if_it_had_one(there: Deploy
 
 def test_what_cannot_be_done_is_refused_with_the_field_and_in_the_job(tmp_path: Path) -> None:
     refused: list[tuple[dict[str, Any], str]] = [
-        ({}, "minilm-384: is the one in use"),
+        ({}, "minilm-384: is already in use"),
         ({"dimension": 256}, "reembed.dimension and reembed.options: belong to a new model"),
         ({"model": "bedrock:amazon.unheard-of"}, "reembed.dimension: give that of bedrock:amazon.unheard-of"),
         ({"model": TITAN, "dimension": 3}, "embedding_dimension"),
-        ({"model": TITAN, "from": "titan"}, "give a label that ends with the dimension"),
+        ({"model": TITAN, "from": "titan"}, "the label must end with the dimension"),
         ({"model": TITAN, "drop_old": True}, "reembed.drop_old: the functions use minilm-384"),
     ]
     with deployed(tmp_path) as made:

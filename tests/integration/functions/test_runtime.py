@@ -110,7 +110,7 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
         registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
         error = running("finish").invoke(failed).error
         assert running("finish").invoke(event("finish.ended")).error is None
-        assert "a newer state of the file came in" in registry.job(DEFAULT, other).reason
+        assert "a newer version of the file was uploaded" in registry.job(DEFAULT, other).reason
         registry.finish_job(DEFAULT, other, "RUNNING", {})
         made.delete()
         assert running("start").invoke(message("start.deleted")).reply == {"batchItemFailures": []}
@@ -127,7 +127,7 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
         assert found == content(whole.stores)
     assert gone == {"documents_removed": 1}
     assert refused is not None
-    assert "the document is gone" in refused["errorMessage"]
+    assert "the document no longer exists" in refused["errorMessage"]
     assert error is not None
     assert error["errorType"] == "IngestFailed"
 
@@ -199,7 +199,7 @@ def test_an_operator_has_the_state_machine_compare_the_stores_and_put_them_right
     left = content(stores)
 
     told, calls = compared(machine)
-    assert told["problems"] == {"leftovers of another version": 1, "is in a store but not in the registry": 1}
+    assert told["problems"] == {"records of another version are left over": 1, "is in a store but not in the registry": 1}
     found = {one["uri"]: (one["remedy"], one["repaired"]) for one in told["findings"]}
     assert found == {record.uri: ("collect them", False), gone: ("remove it", False)}
     assert calls > len(found)

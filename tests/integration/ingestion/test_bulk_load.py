@@ -269,7 +269,7 @@ def test_a_second_run_goes_on_after_the_last_part(tmp_path: Path, one: Bench) ->
     one.ingest(files)
     assert statements_merged(one.cluster) == 0
     again.close()
-    with pytest.raises(InvalidInput, match="holds a load of other documents"):
+    with pytest.raises(InvalidInput, match="contains a load with other documents"):
         BulkLoad(one.folder / "load", one.place, "other", "default", again.progress.extractor)
 
 

@@ -61,8 +61,6 @@ def test_doctor_puts_counts_right_and_those_of_an_earlier_release(stores: Stores
     first, second, *_ = stores.registry.documents(DEFAULT)
     stores.registry.save(DEFAULT, [replace(first, counts={}), replace(second, counts={**second.counts, "chunks": 99})])
     found = examine(stores, DEFAULT, repair=True)
-    assert {f.uri: f.problem for f in found} == dict.fromkeys(
-        (first.uri, second.uri), "its counts are not those of the graph"
-    )
+    assert {f.uri: f.problem for f in found} == dict.fromkeys((first.uri, second.uri), "its counts differ from the graph")
     check(stores)
     assert examine(stores, DEFAULT) == []

@@ -57,7 +57,7 @@ def test_undoing_leaves_the_graph_as_it_was(index: LexicalGraphIndex) -> None:
     curation.undo(index.stores, OWNER, made.id)
     assert dump_graph(index.stores.graph, OWNER) == before
     assert curation.history(index.stores, OWNER)[0].undone_at
-    with pytest.raises(Conflict, match="undone already"):
+    with pytest.raises(Conflict, match="already been undone"):
         curation.undo(index.stores, OWNER, made.id)
 
 
@@ -77,7 +77,7 @@ def test_decisions_outlive_ingests_deletions_and_a_synonyms_file(index: LexicalG
 
 
 def test_an_alias_may_be_a_name_that_no_document_has(index: LexicalGraphIndex) -> None:
-    with pytest.raises(NotFound, match="no document names 'QL'"):
+    with pytest.raises(NotFound, match="no document contains the name 'QL'"):
         curation.decide(index.stores, OWNER, "merge", "Quill Line", ["QL"])
     curation.decide(index.stores, OWNER, "alias", "Quill Line", ["QL"])
     assert "The Sable Ferry is run by the Quill Line." in said(index, "QL")
@@ -86,14 +86,14 @@ def test_an_alias_may_be_a_name_that_no_document_has(index: LexicalGraphIndex) -
 @pytest.mark.parametrize(
     ("name", "others", "error", "told"),
     [
-        ("Quill Line", [], InvalidInput, "give one name or more"),
-        ("Quill Line", ["quill  LINE"], InvalidInput, "give one name or more"),
+        ("Quill Line", [], InvalidInput, "pass at least one other name"),
+        ("Quill Line", ["quill  LINE"], InvalidInput, "pass at least one other name"),
         ("Quill Line", ["--"], InvalidInput, "a letter or digit"),
         ("Quill Line", [f"Q{n}" for n in range(51)], InvalidInput, "at most 50"),
         ("Quill Line", ["Q\x00"], InvalidInput, "name"),
-        ("QL", ["Kolby"], Conflict, "'QL' means 'Quill Line'"),
-        ("Kolby", ["QL"], Conflict, "'QL' means 'Quill Line'"),
-        ("Kolby", ["Quill Line"], Conflict, "'Quill Line' has other names"),
+        ("QL", ["Kolby"], Conflict, "'QL' already means 'Quill Line'"),
+        ("Kolby", ["QL"], Conflict, "'QL' already means 'Quill Line'"),
+        ("Kolby", ["Quill Line"], Conflict, "'Quill Line' already has other names"),
     ],
 )
 def test_what_cannot_be_or_contradicts_is_refused_and_changes_nothing(

@@ -226,7 +226,7 @@ def test_an_operator_has_a_deployment_compare_its_stores_and_put_them_right(grou
         stores.documents.put(OWNER, "source:" + "9" * 32, "text.1", b"x")
         stores.cache.put_many(OWNER, "extraction:x", {"k": b"x"})
         stores.cache.own(OWNER, {"chunk:" + "9" * 32: [("extraction:x", "k")]})
-    problems = {"is in a store but not in the registry": 1, "chunks that no document has keep results of models": 1}
+    problems = {"is in a store but not in the registry": 1, "chunks in the cache belong to no document": 1}
     assert compared(ground, repair=False) == problems
     assert world.content() != end.content
     assert compared(ground, repair=True) == problems

@@ -108,7 +108,7 @@ def test_a_failed_chunk_names_document_place_and_reason_and_no_text(
     warnings = [e.detail for e in seen if e.stage == "warning"]
     assert len(warnings) == report.chunks_failed == len(report.chunk_failures) > 0
     assert warnings[0]["path"].endswith("/Cedar.md")
-    place = r"chunk at characters \d+ to [\d,]+, under Mills > Cedar: the reply was no JSON, also when asked again"
+    place = r"chunk at characters \d+ to [\d,]+, under Mills > Cedar: the reply was not valid JSON, even after a retry"
     assert re.fullmatch(place, warnings[0]["reason"])
     assert report.chunk_failures[0].reason == warnings[0]["reason"]
     assert "SECRET" not in str(warnings)
@@ -207,6 +207,6 @@ def test_step_by_step_a_failed_chunk_is_told_of_alike(server: ScriptedLLMServer,
     path = folder / "Cedar.md"
     report = drive(steps, begun(steps, path, "1"), path)
     assert report["chunks_failed"] == len(report["chunk_failures"]) > 0
-    assert "under Mills > Cedar: the reply was no JSON" in report["chunk_failures"][0]["reason"]
+    assert "under Mills > Cedar: the reply was not valid JSON" in report["chunk_failures"][0]["reason"]
     stored = steps.registry.events(Tenant("default"), report["job_id"])
     assert [e.data["path"] for e in stored if e.stage == "warning"] == [path.resolve().as_uri()] * report["chunks_failed"]

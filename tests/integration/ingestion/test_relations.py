@@ -338,7 +338,7 @@ def test_the_report_counts_pairs_that_failed_with_their_places_and_reasons(world
     assert (report.llm_rel_edges, report.pairs_failed) == (1, 2)
     assert report.relations_created == report.cooccur_edges + 1
     assert [f.reason.partition(":")[0] for f in report.pair_failures] == ["chunk_0 and chunk_2", "chunk_1 and chunk_2"]
-    assert report.pair_reasons == {"the reply was no JSON, also when asked again": 2}
+    assert report.pair_reasons == {"the reply was not valid JSON, even after a retry": 2}
 
 
 def test_without_a_model_or_switched_off_nothing_is_asked_and_the_run_says_so(world: Callable[..., World]) -> None:

@@ -209,9 +209,9 @@ def test_a_text_that_is_cut_or_altered_is_not_read(data: Path, change: Callable[
         clock = index.document("Clock.md")
         (path,) = (data / "documents").glob(f"**/{clock.source_id[7:]}/text.1")
         path.write_bytes(change(path.read_bytes()))
-        with pytest.raises(StoreDamaged, match=r"Clock\.md: its file text\.1 is cut or altered"):
+        with pytest.raises(StoreDamaged, match=r"Clock\.md: its file text\.1 is damaged"):
             index.text(clock)
-        assert [(f.uri, f.problem) for f in index.repair(dry_run=True)] == [(clock.uri, "its text is cut or altered")]
+        assert [(f.uri, f.problem) for f in index.repair(dry_run=True)] == [(clock.uri, "its text is damaged")]
         index.repair()
         assert index.ingest([data.parent / "corpus"]).documents_updated == 1
         assert "strikes nine" in index.text(index.document("Clock.md"))

@@ -16,5 +16,5 @@ def test_each_is_of_a_type_that_is_read_and_of_the_size_that_was_asked_for(name:
 def test_a_row_tells_memory_time_and_outcome() -> None:
     read, refused = rows(0.05, ["txt words", "json nesting"])
     assert read["outcome"].startswith("1 documents, ")
-    assert refused["outcome"].startswith("0 documents, 0 chunks nests JSON too deep")
+    assert refused["outcome"].startswith("0 documents, 0 chunks is nested too deeply")
     assert all(20 < row["mb"] < 400 for row in (read, refused))

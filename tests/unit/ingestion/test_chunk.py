@@ -244,7 +244,7 @@ def test_text_without_sentences_is_cut_all_the_same(text: str) -> None:
 
 
 def test_an_overlap_over_half_a_chunk_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"chunk_overlap is 25; it may be 0 to 16"):
+    with pytest.raises(InvalidInput, match=r"chunk_overlap must be between 0 and 16 \(half of chunk_tokens\), got 25"):
         chunk(document("Text."), max_tokens=32)
 
 

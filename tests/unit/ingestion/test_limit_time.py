@@ -28,9 +28,7 @@ def test_a_file_that_takes_too_long_is_a_failure_with_the_limit_and_the_next_one
     settings = load_settings(max_read_seconds=0.2)
     slow, read = (found for item in scan([tmp_path]) for found in load(item, settings))
     assert isinstance(slow, Rejected)
-    assert slow.reason == (
-        "takes more than 0.2 seconds of processor time to read (max_read_seconds): split it or raise the limit"
-    )
+    assert slow.reason == ("takes more than 0.2 seconds of CPU time to read (max_read_seconds): split it or raise the limit")
     assert isinstance(read, LoadedDocument)
 
 

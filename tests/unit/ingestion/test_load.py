@@ -663,7 +663,7 @@ def test_records_are_read_while_the_file_is(tmp_path: Path, settings: Settings) 
     assert isinstance(found[0], LoadedDocument)
     assert len(found) > 500
     assert isinstance(found[-1], Rejected)
-    assert found[-1].reason == "is damaged: it does not unpack"
+    assert found[-1].reason == "is damaged and cannot be decompressed"
 
 
 def test_metadata_is_what_every_store_can_hold(tmp_path: Path, settings: Settings) -> None:
@@ -709,7 +709,7 @@ PRIVATE_KEY = (
 def test_a_file_that_holds_a_key_is_refused_without_it(tmp_path: Path, settings: Settings, name: str, before: str) -> None:
     secret, _ = new_key("default", ["admin"])
     (told,) = load(item(put(tmp_path, name, f"{before}{secret}\n")), settings)
-    assert "holds an API key" in str(told)
+    assert "contains an API key" in str(told)
     assert secret not in str(told)
 
 
@@ -721,7 +721,7 @@ def test_a_key_is_found_in_whatever_encoding_and_in_the_text_of_an_office_file(t
         put(tmp_path, "id.txt", PRIVATE_KEY),
     ):
         (told,) = load(item(path), settings)
-        assert "holds an API key" in str(told), path.name
+        assert "contains an API key" in str(told), path.name
 
 
 ENCRYPTED = PRIVATE_KEY.replace("OPENSSH", "RSA").replace(
@@ -734,7 +734,7 @@ def test_a_private_key_is_found_with_its_line_ends_written_out_and_with_its_ciph
     tmp_path: Path, settings: Settings, key: str
 ) -> None:
     (told,) = load(item(put(tmp_path, "settings.md", f"private_key: {key}\n")), settings)
-    assert "holds an API key or a private key" in str(told)
+    assert "contains an API key or private key" in str(told)
 
 
 def test_of_records_only_those_with_a_key_are_refused(tmp_path: Path, settings: Settings) -> None:

@@ -12,7 +12,7 @@ from lexigraph.ingestion.roots import check_roots, files_inside, inside
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.settings import Settings
 
-OTHERS = "lies outside"
+OTHERS = "must be inside"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def names(root: Path, path: str = ".", **more: object) -> list[str]:
 def test_without_a_root_of_its_own_a_tenant_has_none(root: Path) -> None:
     assert Settings().ingest_roots == {}
     for tenant in ("default", "beta"):
-        with pytest.raises(InvalidInput, match="no folder of the server is open to this tenant"):
+        with pytest.raises(InvalidInput, match="this tenant may not ingest by path"):
             inside(tenant, "flow.md", settings(root))
     assert inside("acme", "flow.md", settings(root)) == root / "flow.md"
 
@@ -122,9 +122,9 @@ def test_a_database_is_not_read_whatever_it_is_called(root: Path) -> None:
 def test_a_root_is_a_folder_apart_from_the_stores(root: Path) -> None:
     check_roots(settings(root))
     (root / "data" / "below").mkdir(parents=True)
-    with pytest.raises(Misconfigured, match="lies in a folder of the stores"):
+    with pytest.raises(Misconfigured, match="is inside a folder of the stores"):
         check_roots(settings(root, ingest_roots={"acme": root / "data" / "below"}))
-    with pytest.raises(Misconfigured, match="is no folder"):
+    with pytest.raises(Misconfigured, match="is not an existing folder"):
         check_roots(settings(root, ingest_roots={"acme": root / "flow.md"}))
     with pytest.raises(InvalidInput, match="tenant 'A B' is not allowed"):
         check_roots(settings(root, ingest_roots={"A B": root}))

@@ -88,9 +88,9 @@ def prepare(
     """
     extractor = _extractor(settings, llm)
     if isinstance(cache, NoCache):
-        raise InvalidInput("cache 'none' keeps no results of a batch: set LEXIGRAPH_CACHE to one that does")
+        raise InvalidInput("batches need a cache for their results: LEXIGRAPH_CACHE must not be 'none'")
     if (folder / _MANIFEST).exists():
-        raise InvalidInput(f"{folder}: holds batches already; collect them, or name another folder")
+        raise InvalidInput(f"{folder} already contains batches: collect them or use another folder")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     report = Prepared()
     with (folder / _CHUNKS).open("w", encoding="utf-8", errors="surrogatepass") as written:
@@ -102,8 +102,8 @@ def prepare(
         if not report.records:
             return report
         raise InvalidInput(
-            f"{report.records} chunks are not cached, and a job of Bedrock takes {LEAST_RECORDS} or more: "
-            "run `lexigraph ingest`, which asks for them one by one"
+            f"{report.records} chunks are not cached, but a Bedrock batch job needs at least {LEAST_RECORDS}: "
+            "run `lexigraph ingest` instead"
         )
     report.jobs = -(-report.records // most)
     sizes = [report.records // report.jobs + (n < report.records % report.jobs) for n in range(report.jobs)]
@@ -125,7 +125,9 @@ def submit(folder: Path, batches: BedrockBatches, connection: str, role: str) ->
     """
     manifest, place = _manifest(folder), bucket_place(connection)
     if manifest.setdefault("connection", connection) != connection:
-        raise InvalidInput(f"--to: jobs of {folder} were started in another place; name the same one")
+        raise InvalidInput(
+            f"--to: jobs of {folder} were started in {manifest['connection']}: use the same bucket and prefix"
+        )
     client, started = AwsClient("s3", place), []
     below = f"{place.path}/{manifest['id']}".lstrip("/")
     for number, batch in enumerate(manifest["batches"]):
@@ -149,11 +151,11 @@ def collect(folder: Path, settings: Settings, llm: BedrockLLM, batches: BedrockB
     manifest, extractor = _manifest(folder), _extractor(settings, llm)
     if extractor.name != manifest["extractor"]:
         raise InvalidInput(
-            f"the batches were prepared for {manifest['extractor']}, the settings name {extractor.name}: nobody would find "
-            "the results; set the model, its options and the extractor as they were"
+            f"the batches were prepared for {manifest['extractor']}, but the settings use {extractor.name}: restore "
+            "the model, its options and the extractor"
         )
     if "connection" not in manifest:
-        raise NotFound(f"{folder}: was not submitted yet; run `lexigraph bulk submit`")
+        raise NotFound(f"{folder} has not been submitted: run `lexigraph bulk submit`")
     place = bucket_place(manifest["connection"])
     client, report, first = AwsClient("s3", place), Collected(), 0
     for number, batch in enumerate(manifest["batches"]):
@@ -183,9 +185,9 @@ def collect(folder: Path, settings: Settings, llm: BedrockLLM, batches: BedrockB
 
 def _extractor(settings: Settings, llm: BedrockLLM) -> LLMExtractor:
     if settings.extraction != "llm":
-        raise InvalidInput("extractor 'local' asks no model: set LEXIGRAPH_EXTRACTOR=llm")
+        raise InvalidInput("batches need LEXIGRAPH_EXTRACTOR=llm, got 'local'")
     if settings.propositions:
-        raise InvalidInput("propositions need two replies in a row, which a batch cannot give: unset LEXIGRAPH_PROPOSITIONS")
+        raise InvalidInput("batches do not support propositions: unset LEXIGRAPH_PROPOSITIONS")
     return LLMExtractor(llm, max_tokens=settings.extract_max_tokens, guide=guide_of(settings))
 
 
@@ -277,7 +279,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise NotFound(f"{folder}: holds no batches; run `lexigraph bulk prepare` first") from None
+        raise NotFound(f"{folder} contains no batches: run `lexigraph bulk prepare` first") from None
     return found
 
 

@@ -77,7 +77,7 @@ class BulkLoad:
         """``connection`` is ``s3://BUCKET/PREFIX?region=REGION``. Raise ``InvalidInput`` for a folder of another load."""
         self._place = bucket_place(connection)
         if not self._place.region:
-            raise InvalidInput("--to: add ?region=REGION, which is that of the bucket and of the cluster")
+            raise InvalidInput("--to: add ?region=REGION, the region of the bucket and the cluster")
         self._s3 = AwsClient("s3", self._place)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder, self._state = folder, sqlite3.connect(folder / _STATE)
@@ -93,7 +93,9 @@ class BulkLoad:
             self._save()
         p = self.progress
         if (p.tenant, p.namespace, p.connection, p.extractor) != (tenant, namespace, connection, extractor):
-            raise InvalidInput(f"{folder}: holds a load of other documents, into another place, or by another extractor")
+            raise InvalidInput(
+                f"{folder} contains a load with other documents, another target or another extractor: use another folder"
+            )
         self._prefix = p.source.removeprefix(f"s3://{self._place.name}/").rstrip("/")
 
     def close(self) -> None:
@@ -120,7 +122,7 @@ class BulkLoad:
         Raise ``InvalidInput`` where nothing is cached: the ingest would extract all again, and find other chunks.
         """
         if isinstance(stores.cache, NoCache):
-            raise InvalidInput("cache 'none' keeps no extractions: set LEXIGRAPH_CACHE to one that does")
+            raise InvalidInput("a bulk load needs a cache for extractions: LEXIGRAPH_CACHE must not be 'none'")
         if self.progress.stage != "writing":
             return
         owner, failures = Tenant(self.progress.tenant), list[Failure]()

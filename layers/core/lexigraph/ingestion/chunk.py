@@ -48,7 +48,7 @@ def chunk(document: LoadedDocument, *, max_tokens: int = 256, overlap: int = 25)
     no part of it. Raise ``InvalidInput`` when ``overlap`` is more than half of ``max_tokens``.
     """
     if not 0 <= overlap <= max_tokens // 2:
-        raise InvalidInput(f"chunk_overlap is {overlap}; it may be 0 to {max_tokens // 2}, half of chunk_tokens")
+        raise InvalidInput(f"chunk_overlap must be between 0 and {max_tokens // 2} (half of chunk_tokens), got {overlap}")
     text = document.text
     atoms = _atoms(text, document.blocks, max_tokens)
     texts = [text[atom.start : atom.end] for atom in atoms]

@@ -43,11 +43,11 @@ def decide(
     if not all(keys):
         raise InvalidInput("each name must contain a letter or digit")
     if not others or len(set(keys)) < len(keys):
-        raise InvalidInput("give one name or more that differ from the entity's and from each other")
+        raise InvalidInput("pass at least one other name, and each name only once")
     if len(others) > MOST_OTHERS:
-        raise InvalidInput(f"{len(others)} names; at most {MOST_OTHERS} are decided at once")
+        raise InvalidInput(f"a decision must have at most {MOST_OTHERS} other names, got {len(others)}")
     if len(note) > LONGEST_NOTE:
-        raise InvalidInput(f"note: must have at most {LONGEST_NOTE} characters")
+        raise InvalidInput(f"note must have at most {LONGEST_NOTE} characters, got {len(note):,}")
     with _alone(stores, tenant):
         known = stores.registry.decisions(tenant)
         _no_conflict(known, name, others)
@@ -55,7 +55,7 @@ def decide(
             ids = {entity_id(tenant, one): one for one in (name, *others)}
             found = stores.graph.entities(tenant, list(ids)).found
             if missing := [one for id_, one in ids.items() if id_ not in found]:
-                raise NotFound(f"no document names {missing[0]!r}: for a further name, use alias")
+                raise NotFound(f"no document contains the name {missing[0]!r}: to add a new name, use an alias")
         now = now_text()
         made = Decision(f"{now[:19].replace(':', '')}-{secrets.token_hex(2)}", kind, name, tuple(others), by, note, now)
         stores.registry.decide(tenant, made)
@@ -70,7 +70,7 @@ def undo(stores: Stores, tenant: Tenant, decision_id: str) -> Decision:
         if decision_id not in known:
             raise NotFound(f"no decision {decision_id[:80]!r}: `lexigraph entities history` lists them")
         if known[decision_id].undone_at:
-            raise Conflict(f"{decision_id} is undone already")
+            raise Conflict(f"decision {decision_id} has already been undone")
         undone = replace(known[decision_id], undone_at=now_text())
         stores.registry.decide(tenant, undone)
         _apply(stores, tenant, stores.registry.decisions(tenant))
@@ -126,12 +126,14 @@ def _no_conflict(known: Sequence[Decision], name: str, others: Sequence[str]) ->
     meant = {entity_key(other): (target, one.id) for one in known for other, target in one.pairs}
     targets = {entity_key(target): one.id for one in known for _, target in one.pairs}
     if found := meant.get(entity_key(name)):
-        raise Conflict(f"{name!r} means {found[0]!r} by {found[1]}: name that, or undo it first")
+        raise Conflict(
+            f"{name!r} already means {found[0]!r} (decision {found[1]}): use that name or undo the decision first"
+        )
     for other in others:
         if found := meant.get(entity_key(other)):
-            raise Conflict(f"{other!r} means {found[0]!r} by {found[1]}: undo that first")
+            raise Conflict(f"{other!r} already means {found[0]!r} (decision {found[1]}): undo the decision first")
         if by := targets.get(entity_key(other)):
-            raise Conflict(f"{other!r} has other names by {by}: undo that first, or merge into it")
+            raise Conflict(f"{other!r} already has other names (decision {by}): undo the decision or merge into {other!r}")
 
 
 def _one_meaning(decisions: Sequence[Decision]) -> None:
@@ -141,11 +143,15 @@ def _one_meaning(decisions: Sequence[Decision]) -> None:
         for other, name in one.pairs:
             before, by = meant.setdefault(entity_key(other), (name, one.id))
             if entity_key(before) != entity_key(name):
-                raise Conflict(f"{other!r} means {before!r} by {by} and {name!r} by {one.id}: undo one, then import again")
+                raise Conflict(
+                    f"{other!r} means {before!r} in {by} but {name!r} in {one.id}: undo one of them, then import again"
+                )
     for one in decisions:
         for _, name in one.pairs:
             if found := meant.get(entity_key(name)):
-                raise Conflict(f"{name!r} has other names by {one.id}, and means {found[0]!r} by {found[1]}: undo one")
+                raise Conflict(
+                    f"{name!r} has other names in {one.id} but means {found[0]!r} in {found[1]}: undo one of them"
+                )
 
 
 class _alone:  # noqa: N801  # reads as a block
@@ -157,7 +163,7 @@ class _alone:  # noqa: N801  # reads as a block
     def __enter__(self) -> None:
         if not self._lease.__enter__():
             self._lease.__exit__(None, None, None)
-            raise Conflict("somebody else decides about names of this tenant right now: try again")
+            raise Conflict("another decision about names of this tenant is in progress: try again")
 
     def __exit__(self, *error: object) -> None:
         self._lease.__exit__(*error)  # type: ignore[arg-type]

@@ -153,7 +153,7 @@ def _price_of_model(
     if not asked or settings.llm in FREE or settings.llm.startswith("ollama:"):
         return 0.0
     if per_input is None or per_output is None:
-        notes.append(f"the price of {settings.llm} is not known here: give usd_per_million_input and _output")
+        notes.append(f"the price of {settings.llm} is unknown: pass usd_per_million_input and usd_per_million_output")
         return None
     return (asked * per_input + answered * per_output) / 1e6
 
@@ -164,6 +164,6 @@ def _price_of_embedding(tokens: int, settings: Settings, notes: list[str]) -> fl
         return 0.0
     price = MODEL_PRICES.get(settings.embedding_model)
     if price is None:
-        notes.append(f"the price of {settings.embedding_model} is not known here")
+        notes.append(f"the price of {settings.embedding_model} is unknown")
         return None
     return tokens * price[0] / 1e6

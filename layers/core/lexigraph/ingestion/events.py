@@ -74,7 +74,7 @@ def stopping(registry: Registry, tenant: Tenant, job_id: str, tell: Listener) ->
                 looked, seen = time.monotonic(), events[-1].seq if events else seen
                 cancelled = any(one.stage == CANCEL for one in events)
             if cancelled:
-                raise Cancelled("the job was cancelled; what it had finished stays")
+                raise Cancelled("the job was cancelled; documents it had finished are kept")
         tell(event)
 
     return heard
@@ -110,8 +110,8 @@ def with_warnings(result: Mapping[str, Any]) -> dict[str, Any]:
     warnings = [
         {
             "type": f"{one}s_failed",
-            "detail": f"{failed:,} {what} {lack}: {most_frequent(result[f'{one}_reasons'])}; ingest again, what failed is "
-            "tried again",
+            "detail": f"{failed:,} {what} {lack}: {most_frequent(result[f'{one}_reasons'])}; ingest again to retry "
+            "what failed",
         }
         for one, what, lack in of
         if (failed := result.get(f"{one}s_failed"))

@@ -47,7 +47,7 @@ def read_file(documents: DocumentStore, tenant: Tenant, record: DocumentRecord, 
     data = documents.get(tenant, record.source_id, name)
     if record.files.get(name, known := hash_of(data)) != known:
         raise StoreDamaged(
-            f"{record.uri}: its file {name} is cut or altered; `lexigraph doctor --repair`, then ingest it again"
+            f"{record.uri}: its file {name} is damaged. Run `lexigraph doctor --repair`, then ingest it again"
         )
     return data
 

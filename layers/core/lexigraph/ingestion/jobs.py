@@ -87,7 +87,7 @@ def file_type(name: str) -> str:
     """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
     found = known_type(name)
     if not found:
-        raise InvalidInput(f"file: is of an unsupported type; use one of {known_endings()}")
+        raise InvalidInput(f"file: unsupported type; use one of {known_endings()}")
     return found
 
 
@@ -97,7 +97,7 @@ def _items(
     if upload := request.get("upload"):
         path = Path(upload["path"])
         if not path.is_file():
-            raise NotFound("the uploaded file is gone: upload it again")
+            raise NotFound("the uploaded file no longer exists: upload it again")
         return [FileItem(path, upload["uri"], file_type(path.name), upload.get("metadata") or {})], []
     return files_inside(tenant, request["paths"], index.settings, skipped)
 

@@ -37,7 +37,7 @@ def limit_time(found: Iterator[T], seconds: float) -> Iterator[T]:
             yield one
     except _TimeIsOver:
         raise InvalidInput(
-            f"takes more than {seconds:,g} seconds of processor time to read (max_read_seconds): split it or raise the limit"
+            f"takes more than {seconds:,g} seconds of CPU time to read (max_read_seconds): split it or raise the limit"
         ) from None
     finally:
         watch.ended.set()

@@ -109,7 +109,7 @@ _READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
 # what to do with files that are not read; of all others the type is unknown
 _HIDDEN = "hidden"
 _REMEDIES = {
-    _HIDDEN: "names begin with a full stop",
+    _HIDDEN: "file names that begin with a dot are skipped",
     **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx"),
     **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx"),
     **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx"),
@@ -117,10 +117,10 @@ _REMEDIES = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
     **dict.fromkeys((".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "sound or film"),
     **dict.fromkeys((".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar"), "unpack it first"),
-    **dict.fromkeys((".tex", ".ps", ".djvu"), "make a .pdf of it"),
+    **dict.fromkeys((".tex", ".ps", ".djvu"), "save it as .pdf"),
 }
 _UNKNOWN = "unknown type"
-_OWN = "belongs to the stores: name another file"
+_OWN = "belongs to the stores: use another file"
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
 # where chunks may be cut, at least
@@ -236,7 +236,7 @@ def known_endings() -> str:
 
 
 def _refusal(type_: str) -> str:
-    return "is not a regular file" if type_ else f"is of an unsupported type: use one of {known_endings()}"
+    return "is not a regular file" if type_ else f"has an unsupported type: use one of {known_endings()}"
 
 
 def _shown(path: Path) -> str:
@@ -310,7 +310,7 @@ def _opened(item: FileItem, settings: Settings) -> BufferedReader:
     stream = item.path.open("rb")
     if stream.peek(len(_SQLITE)).startswith(_SQLITE):
         stream.close()
-        raise InvalidInput("is a database, whatever its name says")
+        raise InvalidInput("is a database file")
     return stream
 
 
@@ -339,11 +339,11 @@ def _reason(error: Exception, type_: str) -> str:
         case ModuleNotFoundError():
             return f'needs the package {error.name} to be read: pip install "lexigraph[files]"'
         case RecursionError():
-            return "nests its content too deep"
+            return "is nested too deeply"
         case MemoryError():
-            return "needs more memory than there is"
+            return "needs more memory than is available"
         case EOFError() | zlib.error() | gzip.BadGzipFile():
-            return "is damaged: it does not unpack"
+            return "is damaged and cannot be decompressed"
         case OSError(errno=int()):  # of the system; parsers raise some without a number
             return _os_reason(error)
         case _:
@@ -367,7 +367,7 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
 
 def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str, settings: Settings) -> LoadedDocument:
     if holds_secret(data) or holds_secret(parsed.text):  # a reader may change how it looks
-        raise InvalidInput("holds an API key or a private key: take it out, and keep keys elsewhere")
+        raise InvalidInput("contains an API key or private key: remove it")
     if len(parsed.text) > settings.max_parts:
         check_parts(sum(1 for _ in _SENTENCE_END.finditer(parsed.text)), "sentences", settings)
         long = [b for b in parsed.blocks if b.end - b.start > _LONG_BLOCK and b.role not in ("code", BOILERPLATE)]
@@ -398,7 +398,7 @@ def _lines(stream: Any, settings: Settings, packed: int) -> Iterator[tuple[int, 
         if total > limit:
             raise InvalidInput(f"unpacks to more than {limit:,} bytes (max_archive_bytes): split it or raise the limit")
         if packed and total > most_unpacked(packed, settings):
-            raise InvalidInput("unpacks to too many times its size (max_archive_ratio): unpack it first")
+            raise InvalidInput("exceeds the maximum compression ratio (max_archive_ratio): decompress it first")
         number += begins
         if begins and (bare := line.strip()):
             yield number, bare
@@ -430,7 +430,7 @@ def _each(
             uri = f"{item.uri}#{fragment}"
             record = read_record(value, settings)
             if uri in seen:
-                raise InvalidInput("has an id that came before in this file")
+                raise InvalidInput("has an id that another record of this file already has")
             seen.add(uri)
             title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
             yield _document(item, record.parsed, uri, raw, title, settings)
@@ -438,6 +438,6 @@ def _each(
             bad += 1
             yield Rejected(f"{_shown(item.path)}, {place} {number:,}", str(error), uri)
             if bad == _HOPELESS and not seen:
-                raise InvalidInput(f"its first {_HOPELESS} records are all bad: the rest was not read") from None
+                raise InvalidInput(f"the first {_HOPELESS} records are all invalid: the rest was not read") from None
     if not number:
-        raise InvalidInput("holds no record")
+        raise InvalidInput("contains no records")

@@ -153,7 +153,7 @@ class LexicalGraphIndex:
         if self.stores.vectors.label != self.models.embedder.label:
             raise InvalidInput(
                 f"the vector store was opened for {self.stores.vectors.label}, "
-                f"the embedder is {self.models.embedder.label}: open both with the same LEXIGRAPH_EMBEDDING_MODEL"
+                f"but the embedder is {self.models.embedder.label}: open both with the same LEXIGRAPH_EMBEDDING_MODEL"
             )
         repair.refuse_other_vectors(self.stores, tenant)
 
@@ -164,7 +164,7 @@ class LexicalGraphIndex:
         with self.stores.registry.lease(tenant, [job_lease(i) for i in running]) as free:
             for job_id in running:
                 if job_lease(job_id) in free:
-                    self.stores.registry.finish_job(tenant, job_id, "FAILED", {}, "interrupted; a later run went on")
+                    self.stores.registry.finish_job(tenant, job_id, "FAILED", {}, "interrupted; a later run continued it")
 
     # ------------------------------------------------------------ documents
 
@@ -187,7 +187,7 @@ class LexicalGraphIndex:
         fitting = fitting or [r for r in every if r.uri.endswith(f"/{name}")]
         if len(fitting) > 1:
             raise InvalidInput(
-                f"{len(fitting)} documents are called {name!r}: give the id, for example {fitting[0].source_id}"
+                f"{len(fitting)} documents have the name {name!r}: use an id, for example {fitting[0].source_id}"
             )
         if not fitting:
             raise NotFound(f"no document {name!r}; `lexigraph documents list` shows all")

@@ -24,8 +24,8 @@ from lexigraph.storage.protocols import DocumentRecord, Stores
 
 logger = logging.getLogger(__name__)
 MODE = "relations_incremental"
-NO_MODEL = "there is no language model to relate chunks: set LEXIGRAPH_LLM"
-SWITCHED_OFF = "relations are switched off: set LEXIGRAPH_RELATIONS=true"
+NO_MODEL = "relating chunks needs a language model: set LEXIGRAPH_LLM"
+SWITCHED_OFF = "relations are disabled: set LEXIGRAPH_RELATIONS=true"
 _PLACE = re.compile(r"chunk_(\d+)$")
 
 
@@ -161,17 +161,17 @@ class NewChunks:
     def checked(self, settings: Settings) -> "NewChunks":
         """Return this with the settings' values for what is None. Raise ``InvalidInput`` for a value that is not allowed."""
         if (self.new_after is None) == (not self.detect_after):
-            raise InvalidInput("give either new_after, the last old chunk, or detect_after with new_count")
+            raise InvalidInput("pass either new_after (the last old chunk) or detect_after with new_count")
         if self.detect_after and (not isinstance(self.new_count, int) or self.new_count < 1):
-            raise InvalidInput(f"new_count must be a whole number from 1, got {self.new_count!r}: how many chunks are new")
+            raise InvalidInput(f"new_count must be a whole number of at least 1, got {self.new_count!r}")
         if self.new_count is not None and not self.detect_after:
-            raise InvalidInput("new_count belongs to detect_after: leave it out, or set detect_after")
+            raise InvalidInput("new_count needs detect_after: omit it or set detect_after")
         names = ("window", "truncate", "temperature")
         filled = replace(self, **{n: getattr(settings, f"relation_{n}") for n in names if getattr(self, n) is None})
         for name, low, high in (("window", 1, 10), ("truncate", 50, 10_000), ("temperature", 0.0, 2.0)):
             value = getattr(filled, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-                raise InvalidInput(f"{name} must be from {low:,} to {high:,}, got {value!r}")
+                raise InvalidInput(f"{name} must be between {low:,} and {high:,}, got {value!r}")
         return filled
 
     def split(self, chunks: Mapping[str, Placement]) -> tuple[list[str], list[str]]:
@@ -186,7 +186,7 @@ class NewChunks:
         known = chunks[self.new_after].seq if self.new_after in chunks else int(named[1]) if named else None
         if known is None or known >= len(order):
             raise InvalidInput(
-                f"new_after {self.new_after[:80]!r} is no chunk of this document: give its id, or chunk_0 to "
+                f"new_after {self.new_after[:80]!r} is not a chunk of this document: pass a chunk id, or chunk_0 to "
                 f"chunk_{len(order) - 1}"
             )
         old = [c for c in order if chunks[c].seq <= known]
@@ -222,10 +222,10 @@ def relate_document(
     tell = recording(stores.registry, tenant, job_id, on_event)
     with stores.registry.lease(tenant, [record.source_id]) as mine:
         if not mine:
-            raise Conflict(f"{record.source_id}: another process is working on it; try again when it is done")
+            raise Conflict(f"{record.source_id}: another process is working on this document; try again later")
         now = stores.registry.document(tenant, record.source_id)  # it may have changed before the lease was taken
         if now is None:
-            raise NotFound("the document is gone: ingest it again")
+            raise NotFound("the document no longer exists: ingest it again")
         result = _relate_new(stores, tenant, now, extractor, what, tell)
     end(stores.registry, tenant, job_id, result, tell)
     return result

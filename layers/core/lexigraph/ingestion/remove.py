@@ -67,5 +67,5 @@ def deadline() -> float:
 def pause(until: float) -> None:
     """Wait a little for other processes. Raise ``Conflict`` after the deadline."""
     if time.monotonic() > until:
-        raise Conflict("documents are held by another process for too long; stop it, or run again later")
+        raise Conflict("documents are locked by another process. Stop that process or try again later")
     time.sleep(0.1)

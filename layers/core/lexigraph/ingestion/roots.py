@@ -17,8 +17,8 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.common.folders import embedded_folder
 
-OUTSIDE = "lies outside the folder that may be ingested (ingest_roots), is hidden, or is the server's own"
-NO_ROOT = "no folder of the server is open to this tenant (ingest_roots, serve --root): send the file to POST /documents"
+OUTSIDE = "must be inside the folder allowed by ingest_roots, not hidden, and not a file of the server"
+NO_ROOT = "this tenant may not ingest by path (ingest_roots, serve --root): send the file to POST /documents"
 
 
 def check_roots(settings: Settings) -> None:
@@ -27,9 +27,11 @@ def check_roots(settings: Settings) -> None:
         found = _resolved(root)
         Tenant(tenant)
         if not found.is_dir():
-            raise Misconfigured(f"ingest_roots: {root} of tenant {tenant} is no folder: name one that is there")
+            raise Misconfigured(f"ingest_roots: {root} of tenant {tenant} is not an existing folder")
         if _is_own(found, own_folders(settings)):
-            raise Misconfigured(f"ingest_roots: {root} of tenant {tenant} lies in a folder of the stores: name another")
+            raise Misconfigured(
+                f"ingest_roots: {root} of tenant {tenant} is inside a folder of the stores: use another folder"
+            )
 
 
 def inside(tenant: str, path: str | Path, settings: Settings) -> Path:

@@ -35,8 +35,8 @@ _GROUP_CHARS = 500_000  # documents written together hold at most about this muc
 _PAGE = 500
 CHUNKS = "chunks-2"  # version of reading and cutting: another one makes every document be looked at again
 MANY_DOCUMENTS = frozenset({"json", "jsonl"})  # file types whose fingerprint is not that of one document
-_NO_RIGHT = "its metadata do not pass the filters of the key: send metadata that do"
-_TAKEN = "its name is taken in this namespace: send it under another name, or into another namespace"
+_NO_RIGHT = "its metadata does not match the filters of the API key"
+_TAKEN = "its name already exists in this namespace: use another name or namespace"
 Loaded = tuple[LoadedDocument, Source, str]
 
 
@@ -230,7 +230,7 @@ class Run:
         """Bring a group of documents to READY; return those that another process holds."""
         group, repeated = _without_repeats(self._admitted(group))
         for document, _, _ in repeated:
-            self._fail(Rejected(document.uri, "stands in this input twice; the first one was taken"))
+            self._fail(Rejected(document.uri, "appears twice in this input; the first was used"))
         total = len(group)
         if not (group := self.changed(group)):
             return []
@@ -424,7 +424,7 @@ def _read_synonyms(path: Path) -> list[tuple[str, str]]:
     except (OSError, UnicodeDecodeError) as error:
         raise Misconfigured(f"synonyms file {path}: {error}") from None
     if len(lines) > _MAX_SYNONYM_LINES:
-        raise Misconfigured(f"synonyms file {path}: {len(lines):,} lines; at most {_MAX_SYNONYM_LINES:,} are allowed")
+        raise Misconfigured(f"synonyms file {path} must have at most {_MAX_SYNONYM_LINES:,} lines, got {len(lines):,}")
     pairs = []
     for number, line in enumerate(lines, 1):
         text = line.partition("#")[0] if line.lstrip().startswith("#") else line

@@ -46,7 +46,7 @@ def test_nothing_but_the_backup_is_left_behind(backup: Path, tmp_path: Path) -> 
     assert not [path for path in (tmp_path / "data").iterdir() if path.name.startswith(".")]
 
 
-@pytest.mark.parametrize(("name", "taken"), [("one.zip", "one.zip exists"), ("data/graph.sqlite", "exists")])
+@pytest.mark.parametrize(("name", "taken"), [("one.zip", "one.zip already exists"), ("data/graph.sqlite", "exists")])
 def test_a_backup_replaces_no_file(backup: Path, tmp_path: Path, name: str, taken: str) -> None:
     with closing(open_laptop(tmp_path / "data")) as stores, pytest.raises(InvalidInput, match=taken):
         back_up(stores, tmp_path / name)
@@ -119,7 +119,7 @@ def test_a_backup_that_does_not_fit_on_the_disk_is_refused_before_it_is_unpacked
         archive.getinfo("graph.sqlite").file_size = 1 << 60
         del archive.NameToInfo["more"]
         archive.filelist.pop()
-    with pytest.raises(InvalidInput, match=r"unpacks to 1,152,\d.* bytes, and the disk has"):
+    with pytest.raises(InvalidInput, match=r"needs 1,152,\d.* bytes, but only"):
         restore(backup, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

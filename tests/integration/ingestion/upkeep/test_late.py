@@ -256,7 +256,7 @@ def test_results_that_a_late_writer_noted_as_used_and_was_killed_are_found_and_t
     before = content(town.opened[0])
     killed_after(town, "own")
     assert different(town, before) == ["cache"]
-    problem = ["1 chunks that no document has keep results of models"]
+    problem = ["1 chunks in the cache belong to no document"]
     assert doctor(town) == doctor(town, repair=True) == problem
     assert (different(town, before), doctor(town)) == ([], [])
 
@@ -334,7 +334,7 @@ def test_a_document_that_came_back_keeps_all_it_has_when_leftovers_are_swept(tow
     killed_after(town, "upsert")
     town.file.write_text(TEXT.replace("Bergen", "Oslo"))
     town.index(town.stores()).ingest([town.file])
-    assert doctor(town) == ["leftovers of another version"]
+    assert doctor(town) == ["records of another version are left over"]
     repair.sweep(town.stores(), OWNER, since=0.0)
     assert doctor(town) == []
     swept = content(town.opened[0])

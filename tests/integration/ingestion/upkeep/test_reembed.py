@@ -223,7 +223,7 @@ def test_a_record_that_no_index_has_is_told_of_keeps_the_old_ones_and_comes_back
     database.old.delete(OWNER, {"statement": [lost]})
     report = database.reembed()
     assert (report.documents, report.missing, report.records) == (2, 1, report.written)
-    with pytest.raises(Conflict, match="1 record is neither in words-64 nor in other-32"):
+    with pytest.raises(Conflict, match="1 record is in neither words-64 nor other-32"):
         database.reembed(drop_old=True)
     assert database.old.ids(OWNER, "chunk")
     database.index(OtherEmbedder()).ingest([tmp_path / "pages"])
@@ -329,7 +329,7 @@ def test_a_document_that_others_hold_when_the_time_is_up_is_handed_on_and_brough
         while at.left != (held,):
             at = database.part(at, report, embedder)
         assert report.documents == 2
-        with pytest.raises(Conflict, match="held by another process"):
+        with pytest.raises(Conflict, match="locked by another process"):
             database.part(at, report, embedder)
     while at.part != "done":
         at = database.part(at, report, embedder)
@@ -342,7 +342,7 @@ def test_two_do_not_work_on_the_same_run(database: Database) -> None:
     with (
         closing(open_laptop(database.folder)) as others,
         others.registry.lease(OWNER, [f"job:{job.id}"]),
-        pytest.raises(Conflict, match="worked on elsewhere"),
+        pytest.raises(Conflict, match="another process is working on it"),
     ):
         database.part(Place(), report, OtherEmbedder())
 
@@ -350,7 +350,7 @@ def test_two_do_not_work_on_the_same_run(database: Database) -> None:
 def test_in_parts_the_old_records_go_last_and_stay_while_any_are_missing(database: Database, tmp_path: Path) -> None:
     lost = database.old.ids(OWNER, "statement")[0]
     database.old.delete(OWNER, {"statement": [lost]})
-    with pytest.raises(Conflict, match="1 record is neither in words-64 nor in other-32"):
+    with pytest.raises(Conflict, match="1 record is in neither words-64 nor other-32"):
         database.in_parts(drop_old=True)
     assert database.old.ids(OWNER, "chunk")
     database.index(OtherEmbedder()).ingest([tmp_path / "pages"])
@@ -361,9 +361,9 @@ def test_in_parts_the_old_records_go_last_and_stay_while_any_are_missing(databas
 
 
 def test_models_that_do_not_fit_are_refused(database: Database) -> None:
-    with pytest.raises(InvalidInput, match="words-64: is the one in use"):
+    with pytest.raises(InvalidInput, match="words-64: is already in use"):
         reembed(database.stores, database.old, database.old, WordEmbedder())
-    with pytest.raises(InvalidInput, match="was opened for other-32, the embedder is words-64"):
+    with pytest.raises(InvalidInput, match="was opened for other-32, but the embedder is words-64"):
         reembed(database.stores, database.old, database.new, WordEmbedder())
     for bad in ("", "minilm", "-384", "MiniLM-384", "minilm-0"):
         with pytest.raises(InvalidInput, match="minilm-384"):

@@ -88,10 +88,10 @@ def forget_in_the_registry(index: LexicalGraphIndex, source: str) -> None:
 DAMAGE: list[tuple[Callable[[LexicalGraphIndex, str], None], str, bool]] = [
     (lose_vectors, "vectors are missing", True),
     (lose_labels, "vectors are missing", True),
-    (leave_labels, "leftovers", True),
+    (leave_labels, "left over", True),
     (lose_text, "text is missing", True),
-    (leave_a_vector, "leftovers", True),
-    (leave_a_text, "leftovers", True),
+    (leave_a_vector, "left over", True),
+    (leave_a_text, "left over", True),
     (stop_an_update, "update was interrupted", True),
     (stop_a_removal, "removal was interrupted", False),
     (forget_in_the_registry, "not in the registry", False),
@@ -210,7 +210,7 @@ def test_results_that_are_kept_for_chunks_of_no_document_are_found_and_taken_awa
     whole = content(index.stores)
     leave_results(index)
     (found,) = index.repair(dry_run=True)
-    assert (found.uri, found.problem) == ("results", "1 chunks that no document has keep results of models")
+    assert (found.uri, found.problem) == ("results", "1 chunks in the cache belong to no document")
     assert index.stores.cache.get_many(DEFAULT, "extraction:x", ["k"])
     (done,) = index.repair()
     assert done == replace(found, repaired=True)
@@ -261,7 +261,7 @@ def test_a_document_between_two_steps_of_its_run_is_passed_over(
 def test_a_run_that_failed_between_two_steps_is_found(index: LexicalGraphIndex, files: Path, tmp_path: Path) -> None:
     steps, run = built(index, files / "c.md", tmp_path / "data")
     steps.registry.finish_job(DEFAULT, run.job_id, "FAILED", {}, "stopped")
-    assert [f.problem for f in index.repair(dry_run=True)] == ["was never built to the end"]
+    assert [f.problem for f in index.repair(dry_run=True)] == ["its ingest never finished"]
 
 
 def test_a_run_that_is_driven_on_after_its_document_was_repaired_builds_it_again(
@@ -269,7 +269,7 @@ def test_a_run_that_is_driven_on_after_its_document_was_repaired_builds_it_again
 ) -> None:
     steps, run = built(index, files / "a.md", tmp_path / "data")
     steps.fail(run, "stopped")
-    assert [f.problem for f in index.repair()] == ["registry and graph differ"]
+    assert [f.problem for f in index.repair()] == ["the registry and the graph differ"]
     assert steps.fail(run, "driven on") is False
     drive(steps, run, files / "a.md")
     assert index.repair(dry_run=True) == []

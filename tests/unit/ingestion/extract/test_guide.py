@@ -126,16 +126,16 @@ def test_the_setting_reaches_extractor_and_estimate(file: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("classes: [", "line 1: is not valid YAML"),
-        ("- a\n- b", "must have fields such as classes"),
+        ("classes: [", "line 1: not valid YAML"),
+        ("- a\n- b", "must be a mapping with fields such as classes"),
         ("klasses: [Person]", "klasses: extra inputs are not permitted"),
         ("classes: 7", "classes: input should be a valid tuple"),
         ("classes: [{name: ''}]", "classes.0.name"),
-        ("classes: [" + "x" * 41 + "]", "more than 40 characters"),
+        ("classes: [" + "x" * 41 + "]", "at most 40 characters"),
         ("strict: perhaps", "strict: input should be a valid boolean"),
         ("examples: [{passage: x}]", "examples.0.statement: field required"),
         ("relations: [" + ", ".join(f"r{n}" for n in range(101)) + "]", "relations: "),
-        ("instructions: " + "x" * MOST_BYTES, "at most 100,000 are read"),
+        ("instructions: " + "x" * MOST_BYTES, "at most 100,000 bytes"),
         ("a: &a [*a, *a]", "extraction file"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_missing_path_is_said_and_the_rest_is_read(tmp_path: Path, settings: S
 
 
 def test_a_file_of_unknown_type_is_said_when_it_was_named(tmp_path: Path, settings: Settings) -> None:
-    assert reason(put(tmp_path, "a.exe", b"MZ"), settings).startswith("is of an unsupported type: use one of txt, ")
+    assert reason(put(tmp_path, "a.exe", b"MZ"), settings).startswith("has an unsupported type: use one of txt, ")
     assert found([tmp_path], settings) == []
 
 
@@ -170,7 +170,7 @@ def test_an_empty_file_is_empty_whatever_its_type(tmp_path: Path, settings: Sett
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.csv", "a.jsonl", "a.html", "b.json"])
 def test_a_file_of_white_space_or_nothing_holds_no_text(tmp_path: Path, settings: Settings, name: str) -> None:
     content = b"{}" if name == "b.json" else b" \n\t\n "
-    assert reason(put(tmp_path, name, content), settings) in ("holds no text", "holds no record")
+    assert reason(put(tmp_path, name, content), settings) in ("contains no text", "contains no records")
 
 
 def test_a_file_of_200_megabytes_is_refused_without_being_read(tmp_path: Path, settings: Settings) -> None:
@@ -253,7 +253,7 @@ def test_an_encrypted_pdf_asks_for_one_without_a_password(tmp_path: Path, settin
 
 def test_a_scanned_pdf_asks_for_text_recognition(tmp_path: Path, settings: Settings) -> None:
     assert reason(put(tmp_path, "a.pdf", files.pdf([[], []])), settings) == (
-        "holds no text, only images perhaps: run text recognition (OCR) on it first"
+        "contains no text: if it is scanned, run OCR on it first"
     )
 
 
@@ -290,7 +290,7 @@ def test_the_wrong_office_format_is_said(tmp_path: Path, settings: Settings) -> 
 
 def test_an_encrypted_or_old_office_file_asks_to_be_saved_anew(tmp_path: Path, settings: Settings) -> None:
     content = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600
-    assert reason(put(tmp_path, "a.docx", content), settings).startswith("is encrypted, or of an Office before 2007")
+    assert reason(put(tmp_path, "a.docx", content), settings).startswith("is encrypted or older than Office 2007")
 
 
 @pytest.mark.parametrize(("name", "whole"), [("a.docx", DOCX), ("a.xlsx", XLSX), ("a.pptx", PPTX), ("a.epub", EPUB)])
@@ -309,7 +309,7 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: 
     content = files.with_part(DOCX, "word/media/big.bin", b"\x00" * 30_000_000)
     assert len(content) < 100_000
     assert reason(put(tmp_path, "a.docx", content), settings) == (
-        "unpacks to too many times its size (max_archive_ratio): it may be a zip bomb"
+        "exceeds the maximum compression ratio (max_archive_ratio): it may be a zip bomb"
     )
 
 
@@ -340,7 +340,7 @@ def test_xml_that_declares_entities_is_refused(
 
 
 def test_html_nested_too_deep_is_refused(tmp_path: Path, settings: Settings) -> None:
-    assert reason(put(tmp_path, "a.html", b"<div>" * 100_000 + b"x"), settings) == "nests elements more than 500 deep"
+    assert reason(put(tmp_path, "a.html", b"<div>" * 100_000 + b"x"), settings) == "nests elements more than 500 levels deep"
 
 
 @pytest.mark.parametrize("opening", [b"<!--", b"<![", b"<a ", b"<a b='", b"</x ", b"<!", b"<?", b"&#", b"<![CDATA["])
@@ -356,7 +356,9 @@ def test_html_that_never_closes_what_it_opens_is_read_in_linear_time(
 @pytest.mark.parametrize("content", [b"> " * 20_000 + b"x", b"- " * 5_000 + b"x"])
 def test_markdown_nested_too_deep_is_refused(tmp_path: Path, settings: Settings, content: bytes) -> None:
     """Its parser would leave out what is deeper, and say nothing."""
-    assert reason(put(tmp_path, "a.md", content), settings).startswith("nests lists and quotations more than 100 deep")
+    assert reason(put(tmp_path, "a.md", content), settings).startswith(
+        "nests lists and quotations more than 100 levels deep"
+    )
 
 
 @pytest.mark.parametrize("content", [b"[" * 20_000 + b"x", b"*a **b " * 5_000])
@@ -375,9 +377,9 @@ def test_csv_with_an_open_quote_is_said(tmp_path: Path, settings: Settings) -> N
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (b"[" * 100_000 + b"]" * 100_000, "nests JSON too deep"),
-        (b'{"a": 1,\n "Sesame": }', "is not JSON from line 2, column 12 on"),
-        (b"Sesame", "is not JSON from column 1 on"),
+        (b"[" * 100_000 + b"]" * 100_000, "is nested too deeply"),
+        (b'{"a": 1,\n "Sesame": }', "is not valid JSON at line 2, column 12"),
+        (b"Sesame", "is not valid JSON at column 1"),
     ],
 )
 def test_bad_json_is_said(tmp_path: Path, settings: Settings, content: bytes, line: str) -> None:
@@ -407,17 +409,17 @@ def test_bad_lines_are_said_by_number_and_the_others_are_read(tmp_path: Path, se
     assert [d.text for d in documents(results)] == ["Text 0.", "Text 1.", "Text 2."]
     lines = [str(r).removeprefix(f"{path}, ") for r in results if isinstance(r, Rejected)]
     assert lines == [
-        "line 2: is not JSON from column 1 on",
+        "line 2: is not valid JSON at column 1",
         "line 3: has no text in its field 'text'",
         "line 4: has no text in its field 'text'",
         "line 5: is a list, not an object with a field 'text'",
         "line 6: is text, not an object with a field 'text'",
         "line 7: is null, not an object with a field 'text'",
-        "line 8: has an id that came before in this file",
-        "line 9: is not JSON from column 19 on",
-        "line 10: nests JSON too deep",
-        "line 11: holds no text",
-        "line 15: is not JSON in UTF-8",
+        "line 8: has an id that another record of this file already has",
+        "line 9: is not valid JSON at column 19",
+        "line 10: is nested too deeply",
+        "line 11: contains no text",
+        "line 15: is not UTF-8 encoded JSON",
     ]
 
 
@@ -434,13 +436,13 @@ def test_a_file_of_nothing_but_bad_lines_is_given_up(tmp_path: Path, settings: S
     path = put(tmp_path, "c.jsonl", b"Sesame\n" * 5_000)
     results = found([path], settings)
     assert len(results) == 21
-    assert str(results[-1]) == f"{path}: its first 20 records are all bad: the rest was not read"
+    assert str(results[-1]) == f"{path}: the first 20 records are all invalid: the rest was not read"
 
 
 @pytest.mark.parametrize("content", [b"hello", gzip.compress(b"x" * 1_000, mtime=0)[:-9], b"\x1f\x8b" + b"\x00" * 50])
 def test_a_broken_gzip_file_is_said(tmp_path: Path, settings: Settings, content: bytes) -> None:
     assert isinstance(found([put(tmp_path, "c.jsonl.gz", content)], settings)[-1], Rejected)
-    assert str(found([tmp_path], settings)[-1]).endswith("is damaged: it does not unpack")
+    assert str(found([tmp_path], settings)[-1]).endswith("is damaged and cannot be decompressed")
 
 
 def test_a_gzip_file_that_unpacks_to_too_much_is_stopped(tmp_path: Path) -> None:

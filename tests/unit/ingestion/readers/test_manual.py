@@ -95,7 +95,7 @@ def test_a_printed_page_is_read_as_text_without_what_was_struck_twice(tmp_path: 
 
 @pytest.mark.parametrize(
     ("source", "reason"),
-    [(".Dd March 4, 2026\n.Dt KETTLE 1\n.Sh NAME\n", "mdoc"), (".so man1/kettle.1\n", "only names another page")],
+    [(".Dd March 4, 2026\n.Dt KETTLE 1\n.Sh NAME\n", "mdoc"), (".so man1/kettle.1\n", "only refers to another page")],
 )
 def test_pages_that_cannot_be_read_are_refused_with_the_reason(tmp_path: Path, source: str, reason: str) -> None:
     assert reason in refused(tmp_path, "kettle.1", source)

@@ -201,7 +201,7 @@ def test_a_line_of_records_is_read_no_further_than_a_record_may_be_long(tmp_path
 
 def test_packed_records_are_refused_by_how_much_they_unpack_to(tmp_path: Path) -> None:
     bomb = gzip.compress(b'{"text": "' + b"a" * 50_000_000)  # whose line never ends
-    told = "unpacks to too many times its size (max_archive_ratio): unpack it first"
+    told = "exceeds the maximum compression ratio (max_archive_ratio): decompress it first"
     assert refusal(tmp_path, "a.jsonl.gz", bomb, load_settings(max_text_chars=100_000)) == told
 
 
@@ -228,6 +228,6 @@ def test_a_book_that_shows_one_page_again_and_again_is_refused(tmp_path: Path) -
 def test_elements_nested_too_deep_are_refused_with_the_limit(tmp_path: Path) -> None:
     deep = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">' + "<w:sdt>" * 300
     hostile = files.with_part(paragraphs(1), "word/document.xml", deep.encode())
-    assert refusal(tmp_path, "a.docx", hostile, load_settings()).startswith("nests elements more than 256 deep")
-    assert refusal(tmp_path, "a.html", "<div>" * 600 + "a", load_settings()) == "nests elements more than 500 deep"
-    assert refusal(tmp_path, "a.json", "[" * 100_000, load_settings()) == "nests JSON too deep"
+    assert refusal(tmp_path, "a.docx", hostile, load_settings()).startswith("nests elements more than 256 levels deep")
+    assert refusal(tmp_path, "a.html", "<div>" * 600 + "a", load_settings()) == "nests elements more than 500 levels deep"
+    assert refusal(tmp_path, "a.json", "[" * 100_000, load_settings()) == "is nested too deeply"

@@ -58,8 +58,8 @@ def asked(
     try:
         return read(model.structured(replace(prompt, user=repair.format(reason=reason), history=history), schema, name))
     except MalformedReply as error:
-        what = f"was cut off after {prompt.max_tokens:,} tokens" if error.truncated else "was no JSON"
-        raise UnusableReply(f"the reply {what}, also when asked again") from error
+        what = f"was cut off after {prompt.max_tokens:,} tokens" if error.truncated else "was not valid JSON"
+        raise UnusableReply(f"the reply {what}, even after a retry") from error
 
 
 def alive(model: LanguageModel, max_tokens: int) -> bool:

@@ -73,7 +73,7 @@ class Guide(_Part):
     def _not_too_long(cls, given: tuple[Named, ...]) -> tuple[Named, ...]:
         for one in given:
             if len(one.name) > MAX_CLASS_CHARS:
-                raise ValueError(f"{one.name[:60]!r} has more than {MAX_CLASS_CHARS} characters")
+                raise ValueError(f"{one.name[:60]!r} must have at most {MAX_CLASS_CHARS} characters")
         return given
 
     @cached_property
@@ -168,10 +168,12 @@ def read_guide(path: Path) -> Guide:
     except OSError as error:
         raise Misconfigured(f"{where}: {(error.strerror or type(error).__name__).lower()}") from None
     if len(text) > MOST_BYTES:
-        raise Misconfigured(f"{where}: {len(text):,} bytes; at most {MOST_BYTES:,} are read")
+        raise Misconfigured(f"{where} must have at most {MOST_BYTES:,} bytes, got {len(text):,}")
     told = _of_json(text, where) if path.suffix == ".json" else _of_yaml(text, where)
     if not isinstance(told, Mapping):
-        raise Misconfigured(f"{where}: must have fields such as classes, relations, instructions, examples, strict")
+        raise Misconfigured(
+            f"{where} must be a mapping with fields such as classes, relations, instructions, examples or strict"
+        )
     try:
         return Guide(**{str(name): value for name, value in told.items()})
     except ValidationError as error:
@@ -198,4 +200,4 @@ def _of_yaml(text: bytes, where: str) -> Any:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
-        raise Misconfigured(f"{where}{at}: is not valid YAML") from None
+        raise Misconfigured(f"{where}{at}: not valid YAML") from None

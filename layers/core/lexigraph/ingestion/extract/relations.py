@@ -62,7 +62,7 @@ class RelationExtractor:
         if not all(any(c.isalnum() for c in text) for text in (pair.first_text, pair.second_text)):
             return observation
         if gone.is_set():
-            return replace(observation, failed="the language model does not answer")
+            return replace(observation, failed="the language model does not respond")
         try:
             return replace(observation, relations=self._relations(pair))
         except (UnusableReply, ModelUnavailable) as error:

@@ -70,7 +70,7 @@ class Workers:
             answer = worker.ask(list(chunks))
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             raise ModelUnavailable(
-                "a worker of the local extraction has died, perhaps for want of memory: run again, it continues; "
+                "a worker of the local extraction died, perhaps out of memory. Run again to continue; "
                 "LEXIGRAPH_THREADS=1 extracts without workers"
             ) from error
         if isinstance(answer, LexigraphError):

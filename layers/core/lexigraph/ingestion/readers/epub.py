@@ -28,7 +28,7 @@ def read_epub(data: bytes, settings: Settings) -> Parsed:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())
         if names & _LOCKED:
-            raise InvalidInput("is protected against copying: only its own readers open it")
+            raise InvalidInput("is protected by DRM and cannot be read")
         parts = Parts(archive, settings, plain=False)
         container = parts.root(_CONTAINER)
         package = container.find(".//{*}rootfile").get("full-path") if container is not None else ""

@@ -109,7 +109,7 @@ def parse(text: str) -> Any:
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
         if depth > MAX_DEPTH:
-            raise InvalidInput(f"nests elements more than {MAX_DEPTH:,} deep")
+            raise InvalidInput(f"nests elements more than {MAX_DEPTH:,} levels deep")
     for tag in root.xpath("//*[@hidden or @style]"):
         if _is_hidden(tag):
             _remove(tag)

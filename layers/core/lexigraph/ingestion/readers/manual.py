@@ -46,9 +46,9 @@ def read_manual(data: bytes, settings: Settings) -> Parsed:
     if not found:
         return read_text(_printed(data), settings)
     if found[1] == "Dd":
-        raise InvalidInput("is written in mdoc macros: read what man prints of it (man -l FILE > FILE.txt)")
+        raise InvalidInput("uses mdoc macros: convert it with `man -l FILE > FILE.txt`")
     if found[1] == "so":
-        raise InvalidInput("only names another page")
+        raise InvalidInput("only refers to another page")
     check_text(text, settings)
     page = _Page(TextBuilder(settings))
     page.read(text)

@@ -60,7 +60,7 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     references: dict[str, Any] = {}
     tokens = markdown.parse(text, references)
     if any(token.level > MAX_DEPTH for token in tokens):  # what is deeper still the parser leaves out
-        raise InvalidInput(f"nests lists and quotations more than {MAX_DEPTH:,} deep, an item of a list as two")
+        raise InvalidInput(f"nests lists and quotations more than {MAX_DEPTH:,} levels deep, an item of a list as two")
     _Walk(builder, markdown, references).over(tokens)
     title = str(front.pop("title", "")) or builder.first_heading()
     return builder.parsed(title, {**front, **encoding_note(encoding)})

@@ -13,7 +13,7 @@ from lexigraph.settings import Settings
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SMALL = 1_000_000  # unpacked bytes below which any ratio is harmless
 _PIECE = 1 << 20
-_TOO_DEEP = "nests elements more than 256 deep, or has more than 10 MB of text in one"  # libxml2 reads no more
+_TOO_DEEP = "nests elements more than 256 levels deep, or has more than 10 MB of text in one"  # libxml2 reads no more
 _PARTS_AT_ONCE = 4  # times as many tags as may be held at once may be read one part after the other
 
 
@@ -24,7 +24,7 @@ def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> Non
     types in XML, which books may have.
     """
     if data.startswith(_OLD_OFFICE):
-        raise InvalidInput("is encrypted, or of an Office before 2007: save it anew without a password")
+        raise InvalidInput("is encrypted or older than Office 2007: save it again without a password")
     limit = settings.max_archive_bytes
     sparse = most_unpacked(len(data), settings)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -50,7 +50,7 @@ def _check_unpacked(unpacked: int, limit: int, sparse: int) -> None:
     if unpacked > limit:
         raise InvalidInput(f"unpacks to more than {limit:,} bytes (max_archive_bytes): it may be a zip bomb")
     if unpacked > sparse:
-        raise InvalidInput("unpacks to too many times its size (max_archive_ratio): it may be a zip bomb")
+        raise InvalidInput("exceeds the maximum compression ratio (max_archive_ratio): it may be a zip bomb")
 
 
 def _check_xml(beginning: bytes) -> None:
@@ -62,7 +62,7 @@ def _check_xml(beginning: bytes) -> None:
     try:
         parser.feed(beginning)
     except DefusedXmlException:
-        raise InvalidInput("declares XML entities, which Office files never do: it may be an attack") from None
+        raise InvalidInput("declares XML entities, which Office files do not use: it may be malicious") from None
 
 
 class Parts:

@@ -122,7 +122,7 @@ class TextBuilder:
         """Return the document. Raise ``InvalidInput`` when there is no text at all."""
         self._keep_bare_heading()
         if not self._blocks:
-            raise InvalidInput("holds no text")
+            raise InvalidInput("contains no text")
         blocks = self._blocks
         if all(block.role in (BOILERPLATE, "heading") for block in blocks):  # then it is what the document is about
             blocks = [replace(block, role="paragraph") if block.role == BOILERPLATE else block for block in blocks]

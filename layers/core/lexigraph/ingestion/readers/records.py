@@ -76,12 +76,12 @@ def parse_json(text: str | bytes) -> Any:
         # NaN and the infinities are no values; a line break within a text is harmless
         return json.loads(text, parse_constant=lambda _: None, strict=False)
     except RecursionError:
-        raise InvalidInput("nests JSON too deep") from None
+        raise InvalidInput("is nested too deeply") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
-        raise InvalidInput(f"is not JSON from {where} on") from None
+        raise InvalidInput(f"is not valid JSON at {where}") from None
     except ValueError:
-        raise InvalidInput("is not JSON in UTF-8") from None
+        raise InvalidInput("is not UTF-8 encoded JSON") from None
 
 
 def read_record(value: Any, settings: Settings) -> Record:

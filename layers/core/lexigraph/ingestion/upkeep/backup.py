@@ -61,12 +61,12 @@ def back_up(stores: Stores, target: Path) -> Backup:
     """
     databases = [found for store in (stores.registry, stores.graph, stores.vectors) if (found := database_of(store))]
     if len(databases) < 3 or not isinstance(stores.documents, FileDocumentStore):
-        raise InvalidInput("backup: takes databases on this machine; docs/operate.md tells how a deployment is kept")
+        raise InvalidInput("backup supports only databases on this machine: for a deployment, see docs/operate.md")
     if (kept := database_of(stores.cache)) and kept.path.parent == databases[0].path.parent:
         databases.append(kept)  # one in a place of its own may serve other databases, too
     target = target.expanduser().absolute()
     if target.exists():
-        raise InvalidInput(f"backup: {target} exists; name a new file")
+        raise InvalidInput(f"backup: {target} already exists; use a new file name")
     part = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
     with translated(target), _removed(part):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def restore(
     """
     folder = folder.expanduser().absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"restore: {folder} is not empty: move it away, or name another folder with --data")
+        raise InvalidInput(f"restore: {folder} is not empty: move it or choose another folder with --data")
     if not source.is_file():
         raise NotFound(f"no backup {source}")
     part = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
@@ -234,7 +234,7 @@ def _verified(file: Path, *, into: Path | None = None, max_text_chars: int = _MA
         with ZipFile(file) as archive:
             told = _manifest(archive, file)
             if {*archive.namelist()} != {_MANIFEST, *told.files}:
-                raise StoreDamaged(f"{file}: does not hold the files that it lists")
+                raise StoreDamaged(f"{file}: files listed in the backup are missing")
             if into:
                 _check_sizes({name: archive.getinfo(name).file_size for name in told.files}, file, into, max_text_chars)
             for name, hash_ in told.files.items():
@@ -244,20 +244,20 @@ def _verified(file: Path, *, into: Path | None = None, max_text_chars: int = _MA
                         digest.update(block)
                         place.write(block)
                 if digest.hexdigest() != hash_:
-                    raise StoreDamaged(f"{file}: {name} is not what was written")
+                    raise StoreDamaged(f"{file}: {name} is damaged")
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
-        raise StoreDamaged(f"{file}: is no whole backup: {error}") from error
+        raise StoreDamaged(f"{file}: incomplete backup: {error}") from error
     return told
 
 
 def _check_sizes(sizes: Mapping[str, int], file: Path, into: Path, max_text_chars: int) -> None:
     if (needed := sum(sizes.values())) > (free := shutil.disk_usage(into).free):
-        raise InvalidInput(f"restore: {file} unpacks to {needed:,} bytes, and the disk has {free:,}: free some space")
+        raise InvalidInput(f"restore: {file} needs {needed:,} bytes, but only {free:,} are free: free up disk space")
     longest = max((size for name, size in sizes.items() if name.startswith(DOCUMENTS)), default=0)
     if longest > max_text_chars * _BYTES_OF_CHARACTER:
         raise InvalidInput(
-            f"restore: {file} has a document of {longest:,} bytes, of {max_text_chars:,} characters at most "
-            "(max_text_chars): raise the limit if the backup is yours"
+            f"restore: {file} has a document of {longest:,} bytes, more than max_text_chars={max_text_chars:,} allows: "
+            "raise the limit if the backup is yours"
         )
 
 

@@ -51,7 +51,7 @@ def embedding_of(label: str) -> EmbeddingModel:
     """Return what opens the indexes of a label such as ``minilm-384``. Raise ``InvalidInput`` for what is no label."""
     found = re.fullmatch(r"([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)-([1-9][0-9]{0,4})", label)
     if not found:
-        raise InvalidInput(f"embedding {label[:80]!r}: give a label that ends with the dimension, such as minilm-384")
+        raise InvalidInput(f"embedding {label[:80]!r}: the label must end with the dimension, as in minilm-384")
     return EmbeddingModel(found[1], int(found[2]))
 
 
@@ -141,7 +141,7 @@ def reembed_from(
     tell = recording(stores.registry, owner, report.job_id)
     with stores.registry.lease(owner, [job_lease(report.job_id)]) as mine:
         if not mine:
-            raise Conflict(f"job {report.job_id}: is worked on elsewhere; try again")
+            raise Conflict(f"job {report.job_id}: another process is working on it; try again later")
         run = _Reembedding(stores, old, new, embedder, owner, report, tell, drop_old, seconds)
         at = run.go_on(at)
         if at.part == "done":
@@ -153,9 +153,9 @@ def reembed_from(
 
 def _refuse_others(old: VectorStore, new: VectorStore, embedder: Embedder) -> None:
     if old.label == new.label:
-        raise InvalidInput(f"embedding {new.label}: is the one in use; name another model, or the label to come from")
+        raise InvalidInput(f"embedding {new.label}: is already in use: choose another model, or pass the old label")
     if embedder.label != new.label:
-        raise InvalidInput(f"the vector store was opened for {new.label}, the embedder is {embedder.label}")
+        raise InvalidInput(f"the vector store was opened for {new.label}, but the embedder is {embedder.label}")
 
 
 def _end(stores: Stores, owner: Tenant, report: ReembedReport, tell: Listener, began: float) -> None:
@@ -193,7 +193,7 @@ class _Reembedding:
         if missing := self.report.missing:
             left = counted(missing, "record is", "records are")
             raise Conflict(
-                f"{left} neither in {self.old.label} nor in {self.new.label}, so nothing was dropped: "
+                f"{left} in neither {self.old.label} nor {self.new.label}, so nothing was dropped: "
                 "ingest their documents again first (`lexigraph doctor` names them)"
             )
         self.old.drop(self.tenant)

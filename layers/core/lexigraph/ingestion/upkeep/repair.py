@@ -165,8 +165,8 @@ def _walk(stores: Stores, tenant: Tenant, at: Place, repair: bool, cache: bool) 
                 yield Place(at.part, after), [found for found in looked if found]
             at = Place("sources" if part == "documents" else "names")
     of_part = {
-        "names": (_stray_names, "{} names of entities are left that no document gives"),
-        "results": (_stray_results, "{} chunks that no document has keep results of models"),
+        "names": (_stray_names, "{} entity names belong to no document"),
+        "results": (_stray_results, "{} chunks in the cache belong to no document"),
     }
     while at.part != "done":
         strays_of, problem = of_part[at.part]
@@ -183,7 +183,7 @@ def _walk(stores: Stores, tenant: Tenant, at: Place, repair: bool, cache: bool) 
 def _unknown(stores: Stores, tenant: Tenant) -> list[Finding]:
     if not any(listed(tenant, limit=1) for listed in _listings(stores)):
         return []
-    problem = "the registry knows no document, but there are some in the other stores"
+    problem = "the registry has no documents, but other stores do"
     return [Finding("", "", problem, "check LEXIGRAPH_REGISTRY, or ingest into a new folder")]
 
 
@@ -280,7 +280,7 @@ def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
         return Finding(source_id, uri, "its removal was interrupted", _REMOVE)
     shown = stores.graph.sources(tenant, [source_id]).get(source_id)
     if shown is None:
-        problem = "was never built to the end" if record.state == "BUILDING" else "is not in the graph"
+        problem = "its ingest never finished" if record.state == "BUILDING" else "is not in the graph"
         return Finding(source_id, uri, problem, f"{_REMOVE}; {AGAIN}")
     if record.state == "BUILDING":
         return Finding(source_id, uri, "an update was interrupted", AGAIN)
@@ -291,17 +291,17 @@ def _examine(stores: Stores, tenant: Tenant, source_id: str) -> Finding | None:
         for name in files:
             read_file(stores.documents, tenant, record, name)
     except StoreDamaged:
-        return Finding(source_id, uri, f"its {_PARTS[name.partition('.')[0]]} is cut or altered", AGAIN)
+        return Finding(source_id, uri, f"its {_PARTS[name.partition('.')[0]]} is damaged", AGAIN)
     lost, stray = _vector_differences(stores, tenant, source_id)
     if lost:
         return Finding(source_id, uri, f"{lost} vectors are missing", AGAIN)
     chunks = tuple(stores.graph.chunk_ids(tenant, source_id))
     if (record.version, record.title, set(record.intended)) != (shown.version, shown.title, set(chunks)):
-        return Finding(source_id, uri, "registry and graph differ", AGAIN)
+        return Finding(source_id, uri, "the registry and the graph differ", AGAIN)
     if any(stray.values()) or set(have) != set(files) or stores.graph.doomed(tenant, [source_id]):
-        return Finding(source_id, uri, "leftovers of another version", _COLLECT)
+        return Finding(source_id, uri, "records of another version are left over", _COLLECT)
     if counted(stores, tenant, [record]) != [record]:
-        return Finding(source_id, uri, "its counts are not those of the graph", _COLLECT)
+        return Finding(source_id, uri, "its counts differ from the graph", _COLLECT)
     return None
 
 

@@ -41,7 +41,7 @@ class Artefacts:
         """Return what a file holds. Raise ``NotFound``: the step that makes it has not run, or the run is over."""
         found = self.get(name)
         if found is None:
-            raise NotFound(f"{name} is not there: run the step that makes it")
+            raise NotFound(f"{name} does not exist: run the step that creates it")
         return found
 
     def names(self, prefix: str) -> list[str]:

@@ -88,14 +88,16 @@ class Inbox:
         """Return where a file belongs. Raise ``InvalidInput`` for names that are too long together."""
         key = f"{self._prefix}{tenant}/{quote(namespace, safe='')}/{name}"
         if len(key.encode()) > _LONGEST_KEY:
-            raise InvalidInput(f"namespace and file name: take more than {_LONGEST_KEY:,} bytes together; use shorter ones")
+            raise InvalidInput(
+                f"namespace and file name must have at most {_LONGEST_KEY:,} bytes together: use shorter names"
+            )
         return key
 
     def located(self, bucket: str, key: str) -> Located:
         """Return what lies at a key. Raise ``InvalidInput`` for one that is no file of a tenant's namespace."""
         parts = key.removeprefix(self._prefix).split("/", 2)
         if bucket != self.place.name or not key.startswith(self._prefix) or len(parts) < 3 or not all(parts):
-            raise InvalidInput("key: files are ingested from TENANT/NAMESPACE/NAME in the inbox")
+            raise InvalidInput("key must have the form TENANT/NAMESPACE/NAME")
         return Located(Tenant(parts[0]), unquote(parts[1]), parts[2].rpartition("/")[2], f"s3://{bucket}/{quote(key)}")
 
     def key_of(self, uri: str) -> str:
@@ -118,7 +120,7 @@ class Inbox:
     def fetch(self, found: Object, path: Path, *, most: int = 0) -> None:
         """Read a version into a file. Raise ``NotFound`` when it is gone, ``InvalidInput`` for more bytes than ``most``."""
         if not fetched(self._client, found.bucket, found.key, path, version_id=found.version_id, most=most):
-            raise NotFound("the object is gone: put it into the inbox again")
+            raise NotFound("the object no longer exists: upload it to the inbox again")
 
     def put(self, key: str, file: BinaryIO, job_id: str) -> None:
         """Write a file that a job waits for."""
@@ -168,6 +170,6 @@ class Workflow:
             self._client.call("start_execution", stateMachineArn=self._arn, name=name, input=json.dumps(asked))
         except Refused as error:
             if error.code == "ExecutionLimitExceeded":
-                raise Conflict("as many files are being ingested as the account allows; try again") from None
+                raise Conflict("too many ingests are running in this account; try again later") from None
             if error.code != "ExecutionAlreadyExists":
                 raise

@@ -82,7 +82,7 @@ def begin(
 
 def _give_up(registry: Registry, tenant: Tenant, job: JobRecord | None, holder: str) -> None:
     if job and job.id != holder and job.status == "RUNNING":
-        registry.finish_job(tenant, job.id, "FAILED", {"superseded_by": holder}, f"job {holder} does it")
+        registry.finish_job(tenant, job.id, "FAILED", {"superseded_by": holder}, f"job {holder} is ingesting it")
 
 
 def _job(registry: Registry, tenant: Tenant, job_id: str) -> JobRecord | None:

@@ -79,7 +79,7 @@ class Steps(Workbench):
         for part in in_groups(documents, _PART_DOCUMENTS, lambda document: len(document.text)):
             if parts == MOST_PARTS:
                 most = MOST_PARTS * _PART_DOCUMENTS
-                raise InvalidInput(f"holds more than {most:,} documents, or that much in larger ones: split the file")
+                raise InvalidInput(f"contains more than {most:,} documents, or too much text: split the file")
             kept.put(f"part.{parts:05d}", plain_documents(part))
             parts += 1
         kept.put("parsed", {"parts": parts, "gone": gone, "report": report.to_dict()})
@@ -233,7 +233,7 @@ class Steps(Workbench):
         """Remove documents, and end the job. Raise ``Conflict`` while others work on one of them."""
         removed, held = remove.remove(self.stores, tenant, source_ids)
         if held:
-            raise Conflict(f"{len(held)} documents are worked on elsewhere; try again")
+            raise Conflict(f"{len(held)} documents are locked by another process; try again later")
         repair.sweep(self.stores, tenant)
         result = {"documents_removed": len(removed)}
         recording(self.registry, tenant, job_id)(Event("result", result))
@@ -255,7 +255,7 @@ class Steps(Workbench):
         if job.status == "SUCCEEDED":
             return dict(job.result)
         if record is None:
-            raise NotFound("the document is gone: ingest it again")
+            raise NotFound("the document no longer exists: ingest it again")
         checked = what.checked(self.settings)
         extractor = relations.for_new_chunks(self.settings, self._llm(), checked)
         return relations.relate_document(self.stores, tenant, record, extractor, checked, job_id)

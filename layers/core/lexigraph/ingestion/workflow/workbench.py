@@ -89,7 +89,7 @@ class Workbench:
         claim = self.registry.claim(run.tenant, run.key, run.order, run.job_id)
         job = self.registry.job(run.tenant, run.job_id)
         if claim.holder != run.job_id and job.status != "SUCCEEDED":
-            reason = f"a newer state of the file came in; job {claim.holder} brings it in"
+            reason = f"a newer version of the file was uploaded; job {claim.holder} ingests it"
             self.registry.finish_job(run.tenant, run.job_id, "FAILED", {"superseded_by": claim.holder}, reason)
             self.artefacts(run).clear()
             raise Superseded(reason)
@@ -103,6 +103,6 @@ class Workbench:
         """
         with holding(self.stores, run.tenant, source_ids, {} if written is None else written) as mine:
             if len(mine) < len(source_ids):
-                raise Conflict(f"{len(source_ids) - len(mine)} documents are worked on elsewhere; try again")
+                raise Conflict(f"{len(source_ids) - len(mine)} documents are locked by another process; try again later")
             # asked under the lease: whoever claims later waits for it before it writes
             yield self.is_over(run)

@@ -79,7 +79,7 @@ def read_pdf(data: bytes, settings: Settings) -> Parsed:
     try:
         return builder.parsed(_title(reader, pages, headings), kept)
     except InvalidInput:
-        raise InvalidInput("holds no text, only images perhaps: run text recognition (OCR) on it first") from None
+        raise InvalidInput("contains no text: if it is scanned, run OCR on it first") from None
 
 
 def _pages(reader: "PdfReader", count: int, settings: Settings) -> tuple[list[list[Line]], list[list[str]], int]:
