@@ -38,7 +38,7 @@ def drop(window: Explorer, name: str, text: str) -> None:
 def send(window: Explorer) -> None:
     expect(window.page.get_by_text("Estimating")).to_have_count(0)
     window.page.get_by_role("button", name="Add 1 file").click()
-    expect(window.page.get_by_role("link", name="Ready to be asked about")).to_be_visible(timeout=60_000)
+    expect(window.page.get_by_role("link", name="Ready to query")).to_be_visible(timeout=60_000)
 
 
 def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Window, server: Server) -> None:
@@ -56,8 +56,8 @@ def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Wi
     expect(job.locator(".events")).to_contain_text("Reading")
     drop(one, "gull-rock.md", LIGHTHOUSE)
     one.page.get_by_role("button", name="Add 1 file").click()
-    expect(one.page.get_by_role("link", name="Already there, no changes")).to_be_visible(timeout=60_000)
-    expect(one.page.locator(".job").first).to_contain_text("Already there, no changes")
+    expect(one.page.get_by_role("link", name="Unchanged")).to_be_visible(timeout=60_000)
+    expect(one.page.locator(".job").first).to_contain_text("Unchanged")
 
     one.open("#/ask")
     one.ask(KEEPER)
@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
 
     failed = one.page.locator(".upload.failed")
     expect(failed).to_be_visible(timeout=60_000)
-    expect(failed.locator(".upload-reason")).to_contain_text("Open it in its program, save it again, and send that.")
+    expect(failed.locator(".upload-reason")).to_contain_text("Open the file in its application, save it again")
     expect(one.button("Retry failed")).to_have_count(0)
     job = one.page.locator(".job").first
     expect(job).to_contain_text("Nothing added")
@@ -152,7 +152,7 @@ def test_a_file_that_a_model_failed_at_can_be_sent_again(window: Window, tmp_pat
             expect(one.page.locator(".upload.failed")).to_contain_text("HTTP 400", timeout=60_000)
             away[0] = False
             one.button("Retry failed").click()
-            expect(one.page.get_by_role("link", name="Ready to be asked about")).to_be_visible(timeout=60_000)
+            expect(one.page.get_by_role("link", name="Ready to query")).to_be_visible(timeout=60_000)
         finally:
             served.close()
 
@@ -243,7 +243,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: W
     reader = window(server=guarded, key=secret).open()
     reader.ask("What is Tidewater?")
     reader.open("#/settings")
-    expect(reader.text("Keys are shown to keys with the scope admin.")).to_be_visible()
+    expect(reader.text("Showing keys requires a key with the scope admin.")).to_be_visible()
     reader.expect_failed_requests()
 
     one.button("Revoke newsroom").click()
@@ -282,7 +282,7 @@ def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with
     one = window(server=guarded).open("#/documents")
     one.expect_failed_requests()
     dialog = one.page.get_by_role("dialog")
-    expect(dialog).to_contain_text("This server asks for a key.")
+    expect(dialog).to_contain_text("This server requires a key.")
     one.check()
     dialog.get_by_label("Key").fill("lxk_wrong_0000")
     one.button("Use key").click()

@@ -43,7 +43,7 @@ def test_a_question_asked_while_the_server_is_gone_is_answered_when_it_is_back(w
     box = one.page.get_by_label("Question", exact=True)
     box.fill("Who owns Tidewater?")
     box.press("Enter")
-    expect(one.text("Server not reached")).to_be_visible()
+    expect(one.text("Server not reachable")).to_be_visible()
 
     fragile.again()
     expect(one.page.locator(".prose")).to_contain_text("Heron Team")
@@ -67,7 +67,7 @@ def test_a_stream_that_breaks_is_told_and_can_be_asked_for_again(window: Window,
             box.press("Enter")
             expect(one.page.locator(".prose")).to_contain_text("The")
             served.kill()
-            expect(one.page.get_by_role("alert")).to_contain_text("The answer broke off")
+            expect(one.page.get_by_role("alert")).to_contain_text("Answer interrupted")
             expect(one.page.locator(".prose")).to_contain_text("The")
             one.check()
 

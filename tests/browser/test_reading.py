@@ -210,7 +210,7 @@ def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: W
     expect(one.page.locator(".source").first).to_be_visible()
     expect(one.page.locator(".answer")).to_contain_text("No retrieved passage mentions")
     for bar in one.page.locator(".score").all():
-        expect(bar).to_have_accessible_name(re.compile("too little for an answer"))
+        expect(bar).to_have_accessible_name(re.compile("too low for an answer"))
     one.check()
 
 
@@ -221,7 +221,7 @@ def test_an_answer_that_is_in_doubt_is_told_apart_from_one_that_is_not(window: W
     one = window().open()
     one.ask(question)
 
-    expect(one.page.locator(".answer")).to_contain_text("Related passages, perhaps no answer")
+    expect(one.page.locator(".answer")).to_contain_text("Related passages, possibly no answer")
     one.ask(OWNER)
     expect(one.page.locator(".answer")).not_to_contain_text("perhaps no answer")
 
@@ -444,7 +444,7 @@ def test_documents_are_found_in_the_list(window: Window) -> None:
     one = window().open("#/documents")
     one.page.get_by_label("Namespace").fill("elsewhere")
     one.page.get_by_label("Namespace").press("Enter")
-    expect(one.page.get_by_text("No document fits.")).to_be_visible()
+    expect(one.page.get_by_text("No matching documents.")).to_be_visible()
     one.page.get_by_label("Namespace").fill("")
     one.page.get_by_label("Find in the list").fill("nept dat")
     expect(one.page.get_by_text("1 document found")).to_be_visible()
@@ -561,7 +561,7 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     first = counts.inner_text()
     one.page.get_by_role("region", name="Entities").get_by_role("button", name="Heron Team").first.click()
     selected = one.page.get_by_role("region", name="Selected")
-    selected.get_by_role("button", name="Show what is around it").click()
+    selected.get_by_role("button", name="Show its neighbours").click()
     expect(selected).to_contain_text("added")
     expect(counts).not_to_have_text(first)
     before = counts.inner_text()
@@ -649,7 +649,7 @@ def test_an_entity_is_drawn_among_those_named_together_with_it(window: Window, s
     selected = one.page.get_by_role("region", name="Selected")
     selected.get_by_text("Connected with").click()
     expect(selected.get_by_role("button", name="is owned by → Heron Team")).to_be_visible()
-    selected.get_by_role("button", name="Show what is around it").click()
+    selected.get_by_role("button", name="Show its neighbours").click()
     expect(selected).to_contain_text("added")
     expect(one.page.get_by_role("region", name="A step further")).to_be_visible()
 
