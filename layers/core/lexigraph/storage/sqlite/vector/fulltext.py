@@ -51,19 +51,34 @@ def score_words(
     if known is not None:
         return known
     chosen, added = split(partition, _counted(connection, partition, terms_of(text, prefix), recent))
-    rows = [_rows(connection, partition, term, tagged) for _, term in chosen]
+    where = connection, partition
+    rows = [_rows(*where, term, tagged) if tagged else _postings(*where, term, recent) for _, term in chosen]
     scored = added_up(rows, [_factor(partition, count) for count, _ in chosen])
     if added:
         plain = added_up(rows)
         any_chosen = " OR ".join(term for _, term in chosen)
-        rows = [_rows(connection, partition, f"({any_chosen}) AND {term}", tagged) for _, term in added]
-        # what the chosen words give is in these scores, too
-        rows = [Scored(r.keys, r.scores - plain.scores[np.searchsorted(plain.keys, r.keys)]) for r in rows]
+        rows = []
+        for _, term in added:
+            # all rows of a word cost more than those of them that are chosen, but once
+            if tagged is None and recent.met(partition, term):
+                rows.append(_postings(*where, term, recent).among(plain.keys))
+            else:
+                r = _rows(*where, f"({any_chosen}) AND {term}", tagged)
+                # what the chosen words give is in these scores, too
+                rows.append(Scored(r.keys, r.scores - plain.scores[np.searchsorted(plain.keys, r.keys)]))
         scored = added_up([scored, *rows], [1.0, *(_factor(partition, count) for count, _ in added)])
     scored = Scored(scored.keys, np.round(scored.scores, 6))
     if tagged is None:
         recent.keep(partition, text, prefix, scored)
     return scored
+
+
+def _postings(connection: sqlite3.Connection, partition: Partition, term: str, recent: Recent) -> Scored:
+    """Return the rows with a term: those of the last searches are known."""
+    rows = recent.postings(partition, term)
+    if rows is None:
+        recent.keep_postings(partition, term, rows := _rows(connection, partition, term, None))
+    return rows
 
 
 def _rows(connection: sqlite3.Connection, partition: Partition, expression: str, tagged: Sql | None) -> Scored:

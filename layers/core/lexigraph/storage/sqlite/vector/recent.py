@@ -4,6 +4,7 @@ A partition, as its row describes it, changes with every write: what was found i
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ _ROWS = 20_000  # of a text that is remembered: 320 kB
 _LENGTH = 10_000  # of such a text, and of the words counted, in characters
 _PARTITIONS = 32
 _COUNTS = 2_000  # of a partition
+_POSTINGS = 1_000_000  # rows of words that are kept, in all partitions together: 16 MB
+_WORDS = 5_000  # words whose rows are kept, or that were asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,13 @@ class Scored:
         """Return key and score of the rows that have one of these keys."""
         return self._where(np.isin(self.keys, np.asarray(keys, np.int64)))
 
+    def among(self, keys: NDArray[np.int64]) -> "Scored":
+        """Return the rows that have one of these keys; both by key."""
+        if not len(keys):
+            return self.where(np.zeros(len(self.keys), np.bool_))
+        at = np.minimum(np.searchsorted(keys, self.keys), len(keys) - 1)
+        return self.where(keys[at] == self.keys)
+
     def where(self, chosen: NDArray[np.bool_]) -> "Scored":
         """Return the rows that are chosen."""
         return Scored(self.keys[chosen], self.scores[chosen])
@@ -50,6 +60,9 @@ class Recent:
         # replaced, never changed
         self._texts: tuple[tuple[str, bool, Partition, Scored], ...] = ()
         self._counts: dict[int, tuple[Partition, dict[tuple[str, int], int]]] = {}
+        # by partition and FTS5 term, the one asked for last at the end
+        self._postings: dict[tuple[int, str], tuple[Partition, Scored]] = {}
+        self._met: set[tuple[int, str]] = set()
 
     def scored(self, partition: Partition, text: str, prefix: bool) -> Scored | None:
         """Return the rows that a text finds; None when they are not known."""
@@ -71,3 +84,27 @@ class Recent:
                 self._counts = {}
             known = self._counts[partition.number] = partition, {}
         return known[1]
+
+    def postings(self, partition: Partition, term: str) -> Scored | None:
+        """Return the rows with an FTS5 term, by key, with its scores; None when they are not known."""
+        found = self._postings.pop((partition.number, term), None)
+        if found is None or found[0] != partition:
+            return None
+        self._postings[partition.number, term] = found
+        return found[1]
+
+    def keep_postings(self, partition: Partition, term: str, rows: Scored) -> None:
+        """Remember the rows with a term; what was asked for long ago goes when there are many."""
+        self._postings[partition.number, term] = partition, rows
+        with suppress(KeyError, RuntimeError):  # another thread does the same
+            held = sum(len(kept.keys) for _, kept in self._postings.values())
+            while held > _POSTINGS or len(self._postings) > _WORDS:
+                held -= len(self._postings.pop(next(iter(self._postings)))[1].keys)
+
+    def met(self, partition: Partition, term: str) -> bool:
+        """Note that a term was asked for; return whether it was before."""
+        if len(self._met) > _WORDS:
+            self._met = set()
+        before = (partition.number, term) in self._met
+        self._met.add((partition.number, term))
+        return before
