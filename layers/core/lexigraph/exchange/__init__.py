@@ -1,1 +1,1 @@
-"""A tenant's graph out of the stores, in formats that other tools read, and back in from its own."""
+"""Export a tenant's graph in formats of other tools, and import Lexigraph's own format."""

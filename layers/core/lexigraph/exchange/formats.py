@@ -1,4 +1,4 @@
-"""The formats that an export is written in. Each writer takes the graphs of documents one by one and keeps no text."""
+"""Export formats. Each writer streams the graphs of documents one at a time."""
 
 import json
 import re
@@ -37,7 +37,7 @@ _ROWS = 10_000  # of a table that are written together
 
 
 def graphml(graphs: Iterable[DocumentGraph]) -> Iterator[str]:
-    """Yield a GraphML document of everything: sources, chunks, topics, statements, facts and entities, and their edges."""
+    """Yield a GraphML document with all sources, chunks, topics, statements, facts and entities, and their edges."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for name, kind in _KEYS.items():
         yield f'<key id="{name}" for="all" attr.name="{name}" attr.type="{kind}"/>\n'
@@ -93,7 +93,7 @@ def _data(values: dict[str, Any]) -> str:
 
 
 def nquads(graphs: Iterable[DocumentGraph]) -> Iterator[str]:
-    """Yield N-Quads: a named graph a document, PROV-O for where things come from, facts as triples of their entities."""
+    """Yield N-Quads: a named graph per document, provenance in PROV-O, facts as triples of their entities."""
     for graph in graphs:
         record = graph.record
         context = _iri(record.source_id)
@@ -145,7 +145,10 @@ def _literal(value: str | int) -> str:
 
 
 def parquet(graphs: Iterable[DocumentGraph], folder: Path) -> dict[str, int]:
-    """Write a file a table into a folder; return rows by table. Raise ``Misconfigured`` without pyarrow."""
+    """Write one Parquet file per table into a folder; return the number of rows by table.
+
+    Raise ``Misconfigured`` without pyarrow.
+    """
     try:
         import pyarrow
         from pyarrow import parquet as files

@@ -1,4 +1,4 @@
-"""Statements, facts, entities and documents as rows: for data frames, graphs of networkx, and files of columns."""
+"""Statements, facts, entities and documents as rows, for pandas, networkx and Parquet."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -96,7 +96,7 @@ def rows_of(graph: DocumentGraph, table: str) -> Iterator[Row]:
 
 
 class Table:
-    """A table that is read when it is iterated over, each time anew.
+    """A lazy table: each iteration reads the stores again.
 
     Examples:
         >>> from lexigraph.exchange.frames import table
@@ -110,7 +110,7 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in their order."""
+        """The column names, in order."""
         return tuple(COLUMNS[self.name])
 
     def __iter__(self) -> Iterator[Row]:
@@ -122,10 +122,10 @@ class Table:
         return pandas.DataFrame.from_records(list(self), columns=list(self.columns))
 
     def to_networkx(self) -> Any:
-        """Return facts as a ``networkx.MultiDiGraph`` of entities: an edge a fact, with predicate and place.
+        """Return facts as a ``networkx.MultiDiGraph`` of entities: one edge per fact, with predicate and location.
 
-        An object that is no entity is a node named by its text. Raise ``Misconfigured`` without networkx, or for a table
-        other than facts.
+        An object that is not an entity becomes a node named by its text. Raise ``Misconfigured`` without networkx, or for
+        a table other than facts.
         """
         if self.name != "facts":
             raise Misconfigured(f"table {self.name!r} has no edges: call to_networkx() on the table 'facts'")
@@ -142,7 +142,7 @@ class Table:
 
 
 def table(stores: Stores, name: str, *, tenant: str = "default", namespace: str | None = None) -> Table:
-    """Return a table: documents, statements, facts or entities (each once). Raise ``InvalidInput`` for another name."""
+    """Return a table: documents, statements, facts or entities (each once). Raise ``InvalidInput`` for an unknown name."""
     if name not in COLUMNS:
         raise InvalidInput(f"table {name[:40]!r} is unknown: use one of {', '.join(COLUMNS)}")
     owner = Tenant(tenant)

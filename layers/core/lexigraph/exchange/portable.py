@@ -1,8 +1,7 @@
-"""JSON lines that another index can take in: each document as it was parsed, with what was extracted from its chunks, and
-what curators decided.
+"""The portable format, JSON lines: each document as parsed, with the extractions of its chunks, and curation decisions.
 
-Ids are not among them: they follow from tenant and content, so that the documents may go to another tenant, and an import
-of the same lines changes nothing. Vectors are not among them, either: an import embeds.
+Ids are left out, since they follow from tenant and content: documents can be imported into another tenant, and importing the
+same lines again changes nothing. Vectors are left out, too: an import computes them.
 """
 
 import json
@@ -204,12 +203,11 @@ def take(
     namespace: str | None = None,
     on_event: Listener = lambda _: None,
 ) -> IngestReport:
-    """Ingest the documents of an export; into another ``namespace`` than their own, if one is given. Decisions come last.
+    """Import the documents of an export, optionally into another ``namespace``, and then its decisions.
 
-    Each becomes visible at once, as in an ingest; those that are there and equal are skipped, so that an import that was
-    interrupted is done again. Documents of the same URI and namespace are replaced, others are not touched. Raise
-    ``InvalidInput`` naming the line for anything that is no export; what stood before that line is ingested.
-    Raise ``Conflict`` for decisions that contradict those that are there.
+    Each document becomes visible once imported. Unchanged documents are skipped, so you can run an interrupted import again;
+    others of the same URI and namespace are replaced. Raise ``InvalidInput`` naming the line for invalid input; documents
+    before that line are kept. Raise ``Conflict`` for decisions that contradict existing ones.
     """
     began = time.perf_counter()
     header, told = read(given)

@@ -1,4 +1,4 @@
-"""What an index says, document by document in reading order, with where each statement stands. Works over every store."""
+"""The content of an index, document by document in reading order, with the location of each statement."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class DocumentGraph:
 
 
 def records(stores: Stores, tenant: Tenant, namespace: str | None = None) -> Iterator[DocumentRecord]:
-    """Yield the documents that questions see, by id."""
+    """Yield the documents visible to questions, ordered by id."""
     after = ""
     while ids := stores.graph.source_ids(tenant, after=after, limit=_PAGE):
         after = ids[-1]
@@ -35,7 +35,7 @@ def records(stores: Stores, tenant: Tenant, namespace: str | None = None) -> Ite
 
 
 def graphs(stores: Stores, tenant: Tenant, namespace: str | None = None) -> Iterator[DocumentGraph]:
-    """Yield the graph of each document, by id: one document is in memory at a time."""
+    """Yield the graph of each document, ordered by id, with one document in memory at a time."""
     for record in records(stores, tenant, namespace):
         chunks = stores.graph.chunk_ids(tenant, record.source_id)
         ids = sorted(chunks, key=lambda chunk: chunks[chunk].seq)

@@ -1,4 +1,4 @@
-"""What an ingest tells while it runs, and what it says at the end."""
+"""Progress events and reports of an ingest."""
 
 import time
 from collections import Counter
@@ -23,7 +23,7 @@ _REASONS = 3
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step of a run. ``stage`` is one of E-16's names; ``current`` of ``total`` are done (0: not known)."""
+    """A progress event. ``stage`` is a name from E-16; ``current`` of ``total`` items are done (0: unknown)."""
 
     stage: str
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def with_warnings(result: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file, line or document that could not be ingested, and why, in one line."""
+    """A file, line or document that could not be ingested, with a one-line reason."""
 
     uri: str
     reason: str
@@ -129,7 +129,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Files found in folders that were passed over, because of the ``ending`` of their names, and why, in a few words."""
+    """Files skipped in folders because of their suffix (``ending``), with the reason."""
 
     ending: str
     files: int
@@ -145,16 +145,15 @@ def told(skipped: Sequence[Skipped]) -> str:
 
 @dataclass(slots=True)
 class IngestReport:
-    """The sum of a run; every count is of this run alone.
+    """The result of an ingest; all counts are of this run only.
 
-    Entities and facts are those that the graph has more than before. ``extracted`` and ``embedded`` count the chunks and
-    texts that models were given, not those found in the cache; ``chunks_embedded`` the chunks among these texts.
-    ``documents_removed`` are records that a file held before and holds no more. ``cooccur_edges`` are pairs of entities that
-    chunks which were not there before name together often enough, ``llm_rel_edges`` relations between chunks that were not
-    known before, ``relations_created`` both. ``skipped`` are files of no known type in folders, ``failures`` files and
-    documents that could not be ingested; ``chunk_failures`` and ``pair_failures`` the first 100 of the ``chunks_failed`` and
-    of the ``pairs_failed`` of chunks, which the next run asks about again; ``chunk_reasons`` and ``pair_reasons`` say how
-    many of them failed for which reason.
+    Counts of entities and facts are those added to the graph. ``extracted`` and ``embedded`` count the chunks and texts sent
+    to models, without cache hits; ``chunks_embedded`` counts the chunks among these texts. ``documents_removed`` counts
+    records no longer in their file. ``cooccur_edges`` counts pairs of entities that new chunks name together often enough,
+    ``llm_rel_edges`` new relations between chunks, ``relations_created`` both. ``skipped`` lists files of unknown type in
+    folders, ``failures`` files and documents that could not be ingested. ``chunk_failures`` and ``pair_failures`` hold the
+    first 100 of ``chunks_failed`` and ``pairs_failed``, which the next run retries; ``chunk_reasons`` and ``pair_reasons``
+    count them by reason.
     """
 
     job_id: str = ""
@@ -197,12 +196,12 @@ class IngestReport:
 
     @property
     def relations_created(self) -> int:
-        """Pairs of entities and relations between chunks together (E-09)."""
+        """The sum of ``cooccur_edges`` and ``llm_rel_edges`` (E-09)."""
         return self.cooccur_edges + self.llm_rel_edges
 
     @property
     def model_calls(self) -> int:
-        """Chunks extracted and texts embedded in this run."""
+        """The number of chunks extracted and texts embedded in this run."""
         return self.extracted + self.embedded
 
     def to_dict(self) -> dict[str, Any]:

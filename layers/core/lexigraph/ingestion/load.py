@@ -1,4 +1,4 @@
-"""Files become documents: finding them, hashing them, reading them. Whatever goes wrong is one line, and the rest goes on.
+"""Find, hash and read files. A file that fails is reported in one line and does not stop the others.
 
 ``scan`` finds files, ``fingerprint`` hashes one without parsing it, ``load`` reads one.
 """
@@ -136,8 +136,8 @@ _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
 class FileItem:
     """A file to load. ``uri`` is its absolute ``file://`` URI, ``type`` one of the values of ``FILE_TYPES``.
 
-    A file of type ``jsonl`` holds many documents, one of type ``json`` may. ``metadata`` was given with it: it goes before
-    what the documents say of themselves.
+    A file of type ``jsonl`` holds many documents, one of type ``json`` may. ``metadata`` overrides the metadata in its
+    documents.
     """
 
     path: Path

@@ -145,10 +145,10 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class NewChunks:
-    """Where the new chunks of a document begin, and how they are related to others (E-21 to E-25).
+    """Which chunks of a document are new, and how to relate them to others (E-21 to E-25).
 
-    Give ``new_after``, the last old chunk by id (or by a name that ends in ``chunk_`` and its place), or ``detect_after``
-    with ``new_count``: the last so many are new. What is None is as the settings say.
+    Set ``new_after`` to the last old chunk, by id or by a name ending in ``chunk_`` and its number; or set ``detect_after``
+    and ``new_count``, the number of new chunks at the end. Values that are None default to the settings.
     """
 
     new_after: str | None = None

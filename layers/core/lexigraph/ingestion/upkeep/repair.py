@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A document that is not as it should be; ``remedy`` is what repair does, ``repaired`` whether it did."""
+    """A document on which the stores disagree; ``remedy`` is what a repair does, ``repaired`` whether it was done."""
 
     source_id: str
     uri: str
