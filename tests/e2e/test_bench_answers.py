@@ -206,7 +206,7 @@ def test_a_database_has_no_other_index(told: Outcome, home: Path) -> None:
     for command in (("answers", "kept", "--questions", "questions.jsonl"), ("questions", "kept")):
         refused = bench(home, *command, "--index", "other")
         assert (refused.code, refused.out) == (ExitCode.INVALID, "")
-        assert "--index: kept is a database, which is asked as it is: leave --index out" in refused.err
+        assert "--index: kept is already a database: omit --index" in refused.err
 
 
 def test_the_index_of_other_documents_is_refused(told: Outcome, home: Path) -> None:

@@ -80,7 +80,7 @@ def test_what_is_compared_are_retrievers_of_the_catalogue() -> None:
     ("arguments", "complaint"),
     [
         (["--retriever", "best"], "retriever 'best' is unknown: use one of traversal"),
-        (["--retriever", "all", "--run", "run.jsonl"], "--run writes what one retriever found"),
+        (["--retriever", "all", "--run", "run.jsonl"], "--run needs exactly one retriever"),
         (["--retriever", "fused", "--arg", "bm25_weight"], "--arg 'bm25_weight': expected NAME=VALUE"),
         (["--retriever", "fused", "--arg", "bm25_weight=2"], "bm25_weight must be"),
         (["--retriever", "fused", "--arg", "vss_top_k=2"], "unknown parameter 'vss_top_k'"),

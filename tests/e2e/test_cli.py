@@ -94,8 +94,8 @@ def test_the_version_is_that_of_the_package() -> None:
         (["stats", "--colour"], "No such option: --colour"),
         (["documents", "rm"], "name the documents to remove"),
         (["documents", "rm", "a.md", "--all"], "name the documents to remove"),
-        (["query", "Why?", "--json", "--stream"], "--stream and --json exclude each other"),
-        (["query", "Why?", "--limit", "5", "--max-search-results", "5"], "say the same"),
+        (["query", "Why?", "--json", "--stream"], "--stream and --json cannot be used together"),
+        (["query", "Why?", "--limit", "5", "--max-search-results", "5"], "are the same"),
         (["query", "Why?", "--retriever", "telepathy"], "Invalid value for '--retriever': 'telepathy' is not one of"),
         (["query", "Why?", "--vss-top-k", "many"], "--vss-top-k: 'many' is not INTEGER"),
         (["retrieve", "Why?", "--filter", "year"], "filter 'year' is not 'KEY OPERATOR VALUE'"),
@@ -214,7 +214,7 @@ def test_a_parameter_by_name_is_a_number_a_flag_nothing_or_text() -> None:
         (["--retriever", "multidoc", "--arg", "preset=best"], "preset"),
         (["--retriever", "multidoc", "--arg", "top_k=3"], "unknown parameter 'top_k'"),
         (["--retriever", "bm25", "--arg", "vss_top_k=3"], "unknown parameter 'vss_top_k'"),
-        (["--retriever", "hybrid", "--arg", "top_k=3", "--arg", "top-k=4"], "--arg top_k: is given twice"),
+        (["--retriever", "hybrid", "--arg", "top_k=3", "--arg", "top-k=4"], "--arg top_k is given twice"),
         (["--arg", "bm25_weight=1", "--bm25-weight", "1"], "--arg bm25_weight and --bm25-weight say the same"),
         (["--arg", "max_search_results=1", "--limit", "1"], "--limit and --max-search-results say the same"),
     ],
@@ -705,7 +705,7 @@ class TestDatabase:
         refused = copy.run("documents", "rm", "--all")
         assert (refused.code, refused.complaints) == (
             ExitCode.INVALID,
-            ["error: documents rm --all asks for nothing here: add --yes"],
+            ["error: documents rm --all cannot ask for confirmation without a terminal: add --yes"],
         )
         assert copy.run("documents", "rm", "--all", "--yes").out == "removed 3 documents\n"
         counted = copy.run("stats", "--json").json

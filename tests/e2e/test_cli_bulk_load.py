@@ -198,7 +198,7 @@ def test_a_load_needs_neptune_a_region_and_its_own_folder(bench: Bench) -> None:
     assert "add ?region=REGION" in without.err
     unnamed = bench.run(*bench.load[:-2])
     assert unnamed.code == ExitCode.INVALID
-    assert "--role: name the role" in unnamed.err
+    assert "pass --role" in unnamed.err
 
 
 def test_for_an_inbox_files_are_written_and_documents_are_those_that_come_to_lie_there(bench: Bench) -> None:

@@ -60,7 +60,7 @@ def test_a_database_moves_from_one_model_to_another(tmp_path: Path, bedrock: Bed
     assert "next        set LEXIGRAPH_EMBEDDING_MODEL" in again.out
 
     too_early = run("reembed", "--embedding-model", TITAN, "--embedding-dimension", "256", "--drop-old")
-    assert too_early.code == ExitCode.INVALID and "the settings name minilm-384, whose records would go" in too_early.err
+    assert too_early.code == ExitCode.INVALID and "the settings still use minilm-384" in too_early.err
 
     assert run("ingest", pages, "--json", **NEW).json["documents_unchanged"] == 2
     assert len(bedrock.requests) == asked
@@ -79,10 +79,10 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_done(tmp_path: Path)
     assert here("ingest", tmp_path / "pages", *data).code == ExitCode.OK
     for arguments, said in (
         ((), "minilm-384: is already in use"),
-        (("--embedding-dimension", "256"), "give --embedding-model"),
+        (("--embedding-dimension", "256"), "need --embedding-model"),
         (("--from", "minilm"), "label must end with the dimension"),
         (("--embedding-model", "bedrock:unknown"), "LEXIGRAPH_EMBEDDING_DIMENSION"),
-        (("--embedding-model", TITAN, "--embedding-options", "[1]"), "give a JSON object"),
+        (("--embedding-model", TITAN, "--embedding-options", "[1]"), "must be a JSON object"),
     ):
         refused = here("reembed", *arguments, *data)
         assert refused.code == ExitCode.INVALID and said in refused.err, refused.err

@@ -47,12 +47,12 @@ def test_a_name_of_the_query_that_a_route_does_not_know_is_refused(api: Api, met
 
 @pytest.mark.parametrize("path", ["/documents?limit=1&limit=2", "/jobs?limit=1&limit=1", "/jobs?limit=2&limit="])
 def test_a_name_that_the_query_holds_twice_is_refused(api: Api, path: str) -> None:
-    assert refusal(api.client().get(path)) == "limit: is given 2 times; give it once"
+    assert refusal(api.client().get(path)) == "limit: is given 2 times; pass it once"
 
 
 def test_a_file_that_is_sent_as_text_is_told_so(api: Api) -> None:
     reply = api.client().post("/documents", files={"file": (None, "a.md")})
-    assert refusal(reply) == "file: must be a file, with its name"
+    assert refusal(reply) == "file: must be a file with a name"
 
 
 def test_a_field_of_the_body_is_not_taken_from_the_query(api: Api) -> None:

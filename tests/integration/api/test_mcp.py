@@ -129,7 +129,7 @@ def nested(levels: int) -> dict[str, Any]:
         ("traversal", {"question": "Who?", "top_k": 3, "bogus": SECRET}, "arguments: unknown parameter 'top_k'. Known: "),
         ("query", {"quesiton": "Who?"}, "unknown parameter 'quesiton'; did you mean 'question'? Known: "),
         ("query", {"question": SECRET * 300}, "question: String should have at most 4000 characters"),
-        ("query", {"question": "?"}, "question: must hold a letter or a digit"),
+        ("query", {"question": "?"}, "question: must contain a letter or digit"),
         ("query", {}, "question: Field required"),
         ("hm_recall", {"query": "Heron", "filters": SECRET}, "filters: Input should be a valid dictionary"),
         ("hm_recall", {"query": "Heron", "filters": {**WELL, "operator": SECRET}}, "filters.operator must be one of =="),
@@ -146,7 +146,7 @@ def nested(levels: int) -> dict[str, Any]:
             {"query": f"({SECRET}", "force_regex": True},
             "query is not a valid RE2 regular expression (missing ))",
         ),
-        ("hm_recall", {"query": "Heron", "session_id": "\ud800"}, "arguments: text holds half"),
+        ("hm_recall", {"query": "Heron", "session_id": "\ud800"}, "arguments: text must not contain"),
     ],
 )
 def test_bad_arguments_are_refused_by_name_without_what_was_given(
@@ -204,9 +204,9 @@ def test_there_is_no_session_to_listen_to_or_to_end(api: Api, path: str, method:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (json.dumps({"jsonrpc": "2.0", "id": 1, "method": {"a": SECRET}}), "no message of JSON-RPC"),
-        (f'{{"jsonrpc": "{SECRET}', "the body is no JSON"),
-        ('{"id": ' + "1" * 5_000 + "}", "the body: a number has more than 4,300 digits"),
+        (json.dumps({"jsonrpc": "2.0", "id": 1, "method": {"a": SECRET}}), "not a JSON-RPC 2.0 message"),
+        (f'{{"jsonrpc": "{SECRET}', "the body is not valid JSON"),
+        ('{"id": ' + "1" * 5_000 + "}", "the body: numbers must have at most 4,300 digits"),
         ("[" * 100_000, "the body: nested more than 16 deep"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_key_may_ask_so_often_a_minute(api: Api) -> None:
     client = api.client("default", "read", rate=3)
     assert [client.get("/nowhere").status_code for _ in range(4)] == [404, 404, 404, 429]
     reply = client.get("/nowhere")
-    assert "3 requests a minute" in refused(reply, 429, "rate_limited")["message"]
+    assert "3 requests per minute" in refused(reply, 429, "rate_limited")["message"]
     assert 1 <= int(reply.headers["retry-after"]) <= 21
     assert api.client("default", "read").get("/nowhere").status_code == 404, "other keys go on"
 

@@ -238,5 +238,5 @@ def test_the_example_asks_a_gateway_that_checks_signatures_and_is_let_in_by_its_
     assert told
     assert wrong.stderr.startswith("403: ") and "does not match" in wrong.stderr
     assert elsewhere.stderr.startswith("403: ")
-    assert "user/nobody has no key here" in stranger.stderr
+    assert "no API key exists for" in stranger.stderr
     assert unsigned.status_code == 401

@@ -71,7 +71,7 @@ def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_ar
         is_served_soon(api)
         told = Counter(reply.status_code for reply in came)
         if kind == "a tool":
-            assert sum("100 requests of this tenant wait" in reply.text for reply in came) > 50
+            assert sum("100 requests of this tenant are already waiting" in reply.text for reply in came) > 50
             return
         assert told[429] > 50, told
         assert {reply.headers["retry-after"] for reply in came if reply.status_code == 429} == {"5"}

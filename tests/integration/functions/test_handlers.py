@@ -528,7 +528,7 @@ def test_an_estimate_reads_a_file_of_the_bucket_or_a_text(api: Deployed) -> None
     assert estimated(path=f"s3://{inbox()}/default/default/nothing.md")[0] == 404
     for elsewhere in ("/etc/passwd", "s3://other/default/default/harbour.md", f"s3://{inbox()}/other/default/harbour.md"):
         status, told = estimated(path=elsewhere)
-        assert (status, told["message"].startswith("path: name a file of the inbox")) == (422, True)
+        assert (status, told["message"].startswith("path must name a file in the inbox")) == (422, True)
 
 
 @pytest.mark.parametrize("aws", [False, True])

@@ -42,8 +42,8 @@ A_WORD = r"[^\x00-/:-@\[-`{-\xa9]"
 NOT_BLANK = r"[^\x00-\x20]"
 # what a pattern of a field asks for, in words
 _PATTERNS = {
-    A_WORD: "must hold a letter or a digit",
-    NOT_BLANK: "must hold something other than white space",
+    A_WORD: "must contain a letter or digit",
+    NOT_BLANK: "must not be blank",
     PATTERN: RULE,
 }
 # parts of a place that the framework adds: which of several types was tried
@@ -103,7 +103,7 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, InvalidInput):
         return ApiError(422, str(error))
     code = error.code if isinstance(error, LexigraphError) else "internal_error"
-    return ApiError(500, "something went wrong here; the request id finds it in the log", code=code)
+    return ApiError(500, "internal error: search the log of the server for the request id", code=code)
 
 
 def try_again(message: str, code: str, hint: str) -> ApiError:
@@ -200,11 +200,11 @@ def unread_body(error: BaseException) -> ApiError | None:
     if isinstance(error, RecursionError):
         return ApiError(422, f"the body: nested more than {MAX_DEPTH} deep: send flatter JSON")
     if isinstance(error, UnicodeDecodeError):
-        return ApiError(422, f"the body: is no UTF-8 from byte {error.start:,} on: send JSON in UTF-8")
+        return ApiError(422, f"the body is not valid UTF-8 at byte {error.start:,}: send JSON in UTF-8")
     if isinstance(error, json.JSONDecodeError):
-        return ApiError(422, f"the body is no JSON: {error.msg}")
+        return ApiError(422, f"the body is not valid JSON: {error.msg}")
     if isinstance(error, ValueError) and "digits" in str(error):
-        return ApiError(422, f"the body: a number has more than {sys.get_int_max_str_digits():,} digits: send a shorter one")
+        return ApiError(422, f"the body: numbers must have at most {sys.get_int_max_str_digits():,} digits")
     return None
 
 
@@ -220,9 +220,9 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     if first["type"] == "string_pattern_mismatch":
         said = _PATTERNS.get(first["ctx"]["pattern"], said)
     if said.startswith("Expected UploadFile"):
-        said = "must be a file, with its name"
+        said = "must be a file with a name"
     if first["type"] == "json_invalid":
-        return f"the body is no JSON: {(first.get('ctx') or {}).get('error', said)}"
+        return f"the body is not valid JSON: {(first.get('ctx') or {}).get('error', said)}"
     # an error of the core names its field itself
     return said if place and said.startswith(place) else f"{place or 'the body'}: {said}"
 

@@ -57,7 +57,7 @@ def estimate_apart(
         from lexigraph.api.errors import try_again  # the process itself needs no web framework
 
         told = f"the documents could not be read within {time.monotonic() - began:.1f} s"
-        raise try_again(told, "deadline_exceeded", "send a part as text, or name fewer files") from None
+        raise try_again(told, "deadline_exceeded", "send part of it as text, or choose fewer files") from None
     except OSError as error:
         raise LexigraphError(f"no process could be started to read the documents ({type(error).__name__})") from None
     if done.returncode or not done.stdout:

@@ -92,7 +92,7 @@ def whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError("text holds half of a surrogate pair: send whole characters") from None
+        raise ValueError("text must not contain an unpaired surrogate") from None
     return text
 
 
@@ -125,7 +125,7 @@ async def only_declared(request: Request) -> None:
     _check_place(request.query_params, query, form, "a field of the form, not of the query")
     for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
         if times > 1:  # the framework would take the last
-            raise InvalidInput(f"{name}: is given {times} times; give it once")
+            raise InvalidInput(f"{name}: is given {times} times; pass it once")
     if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
         _check_place(await request.form(), form, query, "of the query, not a field of the form")  # read before, and kept
 

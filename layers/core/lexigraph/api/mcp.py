@@ -220,9 +220,9 @@ def _check_message(body: bytes) -> None:
         jsonrpc_message_adapter.validate_python(json.loads(body), by_name=False)
     except ValidationError:
         hint = 'send {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, or the like'
-        raise ApiError(422, "the body: is no message of JSON-RPC 2.0", hint=hint) from None
+        raise ApiError(422, "the body is not a JSON-RPC 2.0 message", hint=hint) from None
     except (ValueError, RecursionError) as error:
-        raise unread_body(error) or ApiError(422, "the body is no JSON") from None
+        raise unread_body(error) or ApiError(422, "the body is not valid JSON") from None
 
 
 async def serve_stdio(service: Service, who: Principal) -> None:

@@ -314,7 +314,7 @@ class Shares:
         """Wait for a turn, and have it as long as the block lasts. Raise ``ApiError`` 429 when too many wait."""
         share = self._share(kind, tenant)
         if share.statistics().tasks_waiting >= _MOST_WAIT:
-            raise _too_many(f"{_MOST_WAIT} requests of this tenant wait for their turn")
+            raise _too_many(f"{_MOST_WAIT} requests of this tenant are already waiting")
         try:
             async with share:
                 yield
@@ -328,7 +328,7 @@ class Shares:
         try:
             share.acquire_on_behalf_of_nowait(turn)
         except WouldBlock:
-            raise _too_many(f"{self._sizes[kind]} {kind} of this tenant are under way") from None
+            raise _too_many(f"{self._sizes[kind]} {kind} of this tenant are already running") from None
         try:
             yield
         finally:

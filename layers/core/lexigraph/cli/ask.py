@@ -80,7 +80,7 @@ def query(
     Without a language model the answer quotes the best statements.
     """
     if stream and json_:
-        raise InvalidInput("--stream and --json exclude each other: JSON is printed when it is whole")
+        raise InvalidInput("--stream and --json cannot be used together")
     invocation = current(context)
     settings = invocation.settings(llm=llm)
     text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
@@ -158,12 +158,12 @@ def chosen(
     args = assigned(pairs or ())
     check_parameters(retriever, args)
     if twice := sorted(given.keys() & args.keys()):
-        raise InvalidInput(f"--arg {twice[0]} and --{twice[0].replace('_', '-')} say the same: give one of them")
+        raise InvalidInput(f"--arg {twice[0]} and --{twice[0].replace('_', '-')} are the same: use only one")
     merged = {**given, **args}
     if limit is None:
         return merged
     if "max_search_results" in merged:
-        raise InvalidInput("--limit and --max-search-results say the same: give one of them")
+        raise InvalidInput("--limit and --max-search-results are the same: use only one")
     return {**merged, "max_search_results": limit}
 
 

@@ -45,7 +45,7 @@ def restore(context: typer.Context, file: FileArgument, json_: JsonOption = Fals
     invocation = current(context)
     settings = invocation.settings()
     if any((settings.graph_store, settings.vector_store, settings.document_store, settings.registry)):
-        raise InvalidInput("restore: makes a database in one folder; unset LEXIGRAPH_GRAPH_STORE and its like")
+        raise InvalidInput("restore writes a local database: unset LEXIGRAPH_GRAPH_STORE and the other store settings")
     found: list[Finding] = []
 
     def settle(folder: Path) -> None:

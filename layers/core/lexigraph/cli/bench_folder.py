@@ -31,7 +31,7 @@ def taken_in(invocation: Invocation, folder: Path, index: Path | None) -> Iterat
     from lexigraph.evaluation.folder import fill, folder_index, is_database
 
     if index is not None and is_database(folder):
-        raise InvalidInput(f"--index: {folder} is a database, which is asked as it is: leave --index out")
+        raise InvalidInput(f"--index: {folder} is already a database: omit --index")
     with kept_or_temporary(index) as home, folder_index(folder, home, invocation.settings()) as opened:
         with telling(invocation.err) as listener:
             fill(opened, folder, listener)

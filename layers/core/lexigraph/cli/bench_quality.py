@@ -109,7 +109,7 @@ def chosen(names: Sequence[str]) -> list[str]:
 def check_run(run: Path | None, names: Sequence[str]) -> None:
     """Raise ``InvalidInput`` when the run cannot be written, before anything is measured for it."""
     if run is not None and len(names) > 1:
-        raise InvalidInput("--run writes what one retriever found: name one with --retriever")
+        raise InvalidInput("--run needs exactly one retriever: choose it with --retriever")
     if run is not None and (run.is_dir() or not run.parent.is_dir()):
         raise InvalidInput(f"--run {run}: name a file in a folder that exists")
 

@@ -157,7 +157,7 @@ def load(
     if status:
         return _tell(invocation, progress_of(out), json_=json_)
     if not role and not inbox:
-        raise InvalidInput("--role: name the role with which Neptune reads the files, or an --inbox")
+        raise InvalidInput("pass --role (the role with which Neptune reads the files) or --inbox")
     loader = NeptuneLoader(settings.connections["graph"])
     items = list(_in_inbox(paths, inbox, settings.tenant, namespace)) if inbox else paths
     with (
@@ -220,7 +220,7 @@ def _in_inbox(paths: Sequence[Path], inbox: str, tenant: str, namespace: str) ->
 
 def _tell(invocation: Invocation, found: "Progress | None", *, json_: bool, left_to_others: bool = False) -> int:
     if found is None:
-        raise NotFound("there is no load in this folder")
+        raise NotFound("this folder contains no load")
     if json_:
         print_json(asdict(found))
     else:

@@ -186,14 +186,14 @@ def check_disk(settings: Settings) -> Iterator[Check]:
             with tempfile.TemporaryFile(dir=existing):
                 free = shutil.disk_usage(existing).free
         except OSError as error:
-            remedy = "give write permission to it, or name another folder with --data"
+            remedy = "give write permission to it, or choose another folder with --data"
             read = existing == folder and folder.is_dir()  # as of a copy that is only asked
             detail = f"cannot be written: {error.strerror}{'; questions are answered' if read else ''}"
             yield Check("disk", str(existing), "note" if read else "problem", detail, remedy)
             continue
         detail = f"can be written, {decimal(free)} free"
         if free < _NO_SPACE:
-            yield Check("disk", str(existing), "problem", detail, "free some space: writing is about to fail")
+            yield Check("disk", str(existing), "problem", detail, "free up disk space: writes will soon fail")
         elif free < _LITTLE_SPACE:
             yield Check("disk", str(existing), "note", detail, "a large ingest may need more")
         else:

@@ -76,7 +76,7 @@ class Room:
             self._told.warn("there are %d connections, as many as there may be: who waits longest goes", len(crowded) - 1)
             first = min(crowded, key=attrgetter("due"))
             first = new if first.due == math.inf else first
-            first.end(503, "there are too many connections: try again in a few seconds", always=first is new)
+            first.end(503, "too many connections: try again in a few seconds", always=first is new)
 
     def leave(self, one: "Connection") -> None:
         """Forget a connection."""
@@ -135,7 +135,7 @@ class Connection(H11Protocol):
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.abort()
             return
-        self.transport.write(_answer(400, "this cannot be read as a request of HTTP/1.1: send what HTTP allows"))
+        self.transport.write(_answer(400, "the request is not valid HTTP/1.1"))
         self._leave_cycle()
         self.transport.close()
 

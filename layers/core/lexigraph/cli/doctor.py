@@ -100,7 +100,7 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Check]:
         if variable.upper().startswith("LEXIGRAPH_") and variable.upper() not in known:
             near = difflib.get_close_matches(variable.upper(), known, 1)
             remedy = f"did you mean {near[0]}?" if near else "unset it; `lexigraph --help` lists the settings"
-            yield Check("settings", variable, "note", "is no setting and has no effect", remedy)
+            yield Check("settings", variable, "note", "is not a setting and has no effect", remedy)
 
 
 def setting_rows(settings: Settings, given: Mapping[str, object]) -> Iterator[SettingRow]:

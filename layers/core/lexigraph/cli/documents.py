@@ -90,7 +90,7 @@ def rm(
 ) -> int:
     """Remove documents and everything that only they support."""
     if bool(names) == every or (namespace is not None and not every):
-        raise InvalidInput("name the documents to remove, or give --all (with --namespace, if you like)")
+        raise InvalidInput("name the documents to remove, or use --all, optionally with --namespace")
     invocation = current(context)
     settings = invocation.settings()
     with invocation.index(settings) as index:
@@ -139,7 +139,7 @@ def _agreed(chosen: Sequence["DocumentRecord"], every: bool) -> bool:
     """Ask on a terminal. Elsewhere names are clear enough, but everything takes a ``--yes``."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         if every:
-            raise InvalidInput("documents rm --all asks for nothing here: add --yes")
+            raise InvalidInput("documents rm --all cannot ask for confirmation without a terminal: add --yes")
         return True
     shown = "\n".join(f"  {short_path(d.uri)}" for d in chosen[:_SHOWN])
     more = f"\n  and {len(chosen) - _SHOWN:,} more" if len(chosen) > _SHOWN else ""

@@ -122,9 +122,9 @@ def _format(target: Path, given: Format | None) -> Format:
     suffix = Path(target.name.removesuffix(".gz")).suffix
     chosen = given or _SUFFIXES.get(suffix)
     if chosen is None:
-        raise InvalidInput(f"--format: {target.name!r} does not say which; give one of {', '.join(_SUFFIXES.values())}")
+        raise InvalidInput(f"--format: {target.name!r} has no known suffix; use one of {', '.join(_SUFFIXES.values())}")
     if chosen == "parquet" and str(target) == "-":
-        raise InvalidInput("parquet is a folder of files: name one instead of -")
+        raise InvalidInput("parquet writes a folder: pass a folder instead of -")
     return chosen
 
 
@@ -161,7 +161,7 @@ def _new_folder(target: Path) -> Iterator[Path]:
 
 def _partial(target: Path) -> Path:
     if target.exists():
-        raise InvalidInput(f"{target} exists: name a new file, or remove it")
+        raise InvalidInput(f"{target} already exists: choose a new file or remove it")
     return target.with_name(f".{target.name}.{os.getpid()}.partial")
 
 
@@ -174,4 +174,4 @@ def _lines(source: Path, most: int) -> Iterator[Iterator[str]]:
         with gzip.open(source, "rt", encoding="utf-8") if source.suffix == ".gz" else source.open(encoding="utf-8") as file:
             yield iter(lambda: file.readline(most + 1), "")
     except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{source}: is damaged, or no file of lines: {type(error).__name__}") from None
+        raise InvalidInput(f"{source} is damaged or not a text file: {type(error).__name__}") from None

@@ -84,7 +84,7 @@ def require_database(settings: Settings) -> None:
 
     graph = settings.connections["graph"]
     if graph.startswith("sqlite:///") and not (folder := embedded_folder(graph)).is_dir():
-        raise NotFound(f"no database in {folder}: run `lexigraph ingest PATH` first, or name another folder with --data")
+        raise NotFound(f"no database in {folder}: run `lexigraph ingest PATH` first, or choose another folder with --data")
 
 
 def _remove_unused(settings: Settings) -> None:
@@ -108,7 +108,7 @@ def assignments(pairs: Sequence[str]) -> dict[str, object]:
             try:
                 value = json.loads(raw)
             except ValueError as error:
-                raise InvalidInput(f"--set {name}: is no JSON: {error}") from None
+                raise InvalidInput(f"--set {name}: not valid JSON: {error}") from None
         found[name] = value
     return found
 

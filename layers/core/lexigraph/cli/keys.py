@@ -61,7 +61,7 @@ def create(
     limits: dict[str, Any] = {"databases": tuple(database or ()), "rate": rate}
     limits["filters"] = rights_of(filter_ or ())
     if name and principal:
-        raise InvalidInput("--name: the key of a principal has the principal's name; leave it out")
+        raise InvalidInput("--name cannot be used with --principal: the key takes the name of the principal")
     with _registry(settings) as registry:
         if principal:
             secret, key = "", signer_key(settings.tenant, scopes, arn=principal, **limits)
@@ -117,7 +117,9 @@ def rights_of(expressions: Sequence[str]) -> Filter | None:
     parts = tuple(map(_parsed, expressions))
     rights = parse_filter(MetadataFilters(parts) if len(parts) > 1 else next(iter(parts), None))
     if rights and len(_told(rights)) > MOST_FILTER:
-        raise InvalidInput(f"--filter: longer than {MOST_FILTER:,} characters as JSON: name groups instead of documents")
+        raise InvalidInput(
+            f"--filter must have at most {MOST_FILTER:,} characters as JSON: filter by groups instead of documents"
+        )
     return rights
 
 
@@ -127,7 +129,7 @@ def _parsed(expression: str) -> Filter:
     try:
         raw = json.loads(expression)
     except ValueError:
-        raise InvalidInput(f"--filter: {expression[:60]!r} begins as JSON and is none") from None
+        raise InvalidInput(f"--filter: {expression[:60]!r} is not valid JSON") from None
     return parse_filter(raw) or parse_expression(expression)
 
 

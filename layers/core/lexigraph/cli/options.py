@@ -84,7 +84,7 @@ def assigned(pairs: Sequence[str]) -> dict[str, Any]:
         if not name or not equals:
             raise InvalidInput(f"--arg {pair[:80]!r}: expected NAME=VALUE")
         if name in found:
-            raise InvalidInput(f"--arg {name}: is given twice")
+            raise InvalidInput(f"--arg {name} is given twice")
         try:
             value = None if raw.lower() == "none" else json.loads(raw)
         except ValueError:

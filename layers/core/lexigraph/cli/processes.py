@@ -74,7 +74,7 @@ class Processes:
             self._running.remove((process, began))
             self._early = self._early + 1 if time.monotonic() - began < _EARLY_SECONDS else 0
             if process.returncode == STARTUP_FAILED or self._early >= _MOST_EARLY:
-                raise StoreUnavailable("the server ends as soon as it begins; its log says why")
+                raise StoreUnavailable("the server stops right after it starts; see its log")
             logger.warning("server process %d has ended (%d), another takes its place", process.pid, process.returncode)
             self._start()
 

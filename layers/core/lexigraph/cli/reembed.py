@@ -61,7 +61,7 @@ def reembed(
     source = core.embedding_of(from_) if from_ else settings.embedding
     if drop_old and settings.embedding.label != target.embedding.label:
         raise InvalidInput(
-            f"--drop-old: the settings name {settings.embedding.label}, whose records would go: set "
+            f"--drop-old: the settings still use {settings.embedding.label}, so its records cannot be dropped: set "
             "LEXIGRAPH_EMBEDDING_MODEL to the new model, start all readers again, and name the old label with --from"
         )
     with ExitStack() as stack:
@@ -89,7 +89,7 @@ def _target(settings: Settings, model: str | None, dimension: int | None, option
     from lexigraph.ingestion.upkeep.reembed import settings_with
 
     if model is None and (dimension is not None or options != "{}"):
-        raise InvalidInput("--embedding-dimension and --embedding-options belong to a new model: give --embedding-model")
+        raise InvalidInput("--embedding-dimension and --embedding-options need --embedding-model")
     if model is None:
         return settings
     try:
@@ -97,7 +97,7 @@ def _target(settings: Settings, model: str | None, dimension: int | None, option
     except ValueError:
         given = None
     if not isinstance(given, dict):
-        raise InvalidInput("--embedding-options: give a JSON object")
+        raise InvalidInput("--embedding-options must be a JSON object")
     return settings_with(settings, model, dimension, given)
 
 

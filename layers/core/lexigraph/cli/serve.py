@@ -126,7 +126,7 @@ def _openness(host: str, asked: bool | None, registry: "Registry") -> "Openness"
     from lexigraph.api.access.auth import LOOPBACK, UNTIL_KEY
 
     if asked and host not in LOOPBACK:
-        raise InvalidInput(f"host {host}: a server without keys listens on loopback only; use --keys, or leave --host out")
+        raise InvalidInput(f"host {host}: a server without keys listens only on loopback: use --keys or omit --host")
     if asked is None and host in LOOPBACK and not registry.any_key():
         return UNTIL_KEY
     return bool(asked)
@@ -141,7 +141,7 @@ def _roots(given: Sequence[str], tenant: str) -> dict[str, Path]:
             named, equals, rest = each.partition("=")
             owner, folder = (Tenant(named), rest) if equals else (tenant, each)
         if owner in roots:
-            raise InvalidInput(f"--root: tenant {owner} has two; name one folder a tenant, which may hold others")
+            raise InvalidInput(f"--root: tenant {owner} has two folders; use one folder per tenant")
         roots[owner] = Path(folder).expanduser().resolve()
     return roots
 

@@ -170,7 +170,7 @@ def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(
     store, away = tmp_path / "data" / "registry.sqlite", tmp_path / "away.sqlite"
     store.rename(away)
     service.worker.go.set()
-    eventually(lambda: "was interrupted and is tried again" in caplog.text)
+    eventually(lambda: "was interrupted and will be retried" in caplog.text)
     away.rename(store)
     assert service.jobs.wait(MINE, job.id, SECONDS).status == "SUCCEEDED"
     eventually(path.exists, lambda there: not there)
@@ -222,7 +222,7 @@ def test_a_file_that_was_sent_is_taken_in_though_the_process_that_did_it_was_kil
         ended = service.jobs.wait(MINE, job.id, SECONDS)
         assert ended.status == status
         if status == "FAILED":
-            assert "has died twice" in ended.reason
+            assert "died twice" in ended.reason
             assert "send it again" in ended.reason
         else:
             assert ended.result["documents_new"] == 1

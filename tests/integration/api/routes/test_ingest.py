@@ -312,7 +312,7 @@ def test_a_field_that_is_sent_twice_is_refused_by_its_name(api: Api, path: str, 
     files = [("file", ("a.md", APPEALS)), *([("file", ("b.md", APPEALS))] if twice == "file" else [])]
     reply = client.post(path, files=files, data={field: ["one", "two"] if twice == "field" else ["one"]})
     assert (reply.status_code, reply.json()["error"]) == (422, "invalid_input")
-    assert reply.json()["message"].startswith(f"{'file' if twice == 'file' else field}: was sent 2 times")
+    assert reply.json()["message"].startswith(f"{'file' if twice == 'file' else field}: sent 2 times")
     assert client.get("/documents").json()["documents"] == []
 
 

@@ -326,11 +326,11 @@ def test_a_bad_field_is_named(api: Api, change: dict[str, Any], field: str) -> N
 @pytest.mark.parametrize(
     ("path", "content", "told"),
     [
-        ("/query", '{"question": "?"}', "question: must hold a letter or a digit"),
-        ("/api/v1/memory/recall", '{"query": " "}', "query: must hold something other than white space"),
-        ("/query", '{"question": ' + "1" * 5_000 + "}", "the body: a number has more than 4,300 digits"),
+        ("/query", '{"question": "?"}', "question: must contain a letter or digit"),
+        ("/api/v1/memory/recall", '{"query": " "}', "query: must not be blank"),
+        ("/query", '{"question": ' + "1" * 5_000 + "}", "the body: numbers must have at most 4,300 digits"),
         ("/query", '{"question": ' + "[" * 100_000, "the body: nested more than 16 deep"),
-        ("/query", b'{"question": "\xff"}', "the body: is no UTF-8 from byte 14 on"),
+        ("/query", b'{"question": "\xff"}', "the body is not valid UTF-8 at byte 14"),
         (
             "/query",
             '{"question": "Who?", "filters": {"key": "year", "operator": "~", "value": 1}}',
@@ -358,7 +358,7 @@ def test_a_model_that_fails_degrades_to_an_extractive_answer(served: Any) -> Non
     assert "Ines Calloway" in told["answer"]
     assert "model_unavailable" in {w["type"] for w in told["warnings"]}
     again = api.client().post("/query", json={"question": QUESTION}).json()
-    assert again["cached"] is False, "what failed is tried again"
+    assert again["cached"] is False, "to retry what failed"
 
 
 @pytest.mark.requirement("H-01", "H-18", "H-19", "H-20", "H-21", "H-23", "H-25")

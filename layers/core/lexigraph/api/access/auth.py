@@ -88,7 +88,7 @@ class Principals:
         key = await to_thread.run_sync(self._signers.find, arn)
         if key is None:
             hint = "`lexigraph keys create --principal ARN` lets a role or a user in"
-            raise ApiError(403, f"{arn[:200]} has no key here", hint=hint)
+            raise ApiError(403, f"no API key exists for {arn[:200]}", hint=hint)
         return _stands_for(key)
 
     async def _principal(self, scope: Scope) -> Principal | None:
@@ -108,7 +108,7 @@ class Principals:
         if key is None:
             raise ApiError(
                 401,
-                f"{HEADER} is missing or not valid",
+                f"{HEADER} is missing or invalid",
                 hint=f"send a key in the header {HEADER}; `lexigraph keys create` makes one",
                 headers={"WWW-Authenticate": "ApiKey"},
             )
@@ -124,7 +124,12 @@ class Principals:
         rate = principal.rate or self._rate
         if seconds := await self._wait(principal.key_id, rate):
             wait = str(max(1, round(seconds + 0.5)))
-            raise ApiError(429, f"more than {rate} requests a minute", hint=f"wait {wait} s", headers={"Retry-After": wait})
+            raise ApiError(
+                429,
+                f"rate limit of {rate} requests per minute exceeded",
+                hint=f"wait {wait} s",
+                headers={"Retry-After": wait},
+            )
         return principal
 
     async def _wait(self, key: str, rate: int) -> float:
@@ -182,7 +187,7 @@ def check_meant(request: Request, who: Principal) -> None:
 def check_database(who: Principal, name: str) -> None:
     """Raise ``ApiError`` 403 for a database label that the key may not name (H-03)."""
     if who.databases and name not in who.databases:
-        raise ApiError(403, "db_name: the key may not read this database", hint="ask for a key that names it")
+        raise ApiError(403, "db_name: the API key may not use this database", hint="use a key that allows it")
 
 
 def _check_own(scope: Scope, headers: Headers, *, public: bool) -> None:

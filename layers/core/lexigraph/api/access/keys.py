@@ -47,7 +47,7 @@ def new_key(tenant: str, scopes: Iterable[str], *, name: str = "", **limits: Any
     if unknown := sorted(wanted - set(granted)):
         raise InvalidInput(f"scope {unknown[0][:40]!r} is unknown: use {', '.join(SCOPES)}")
     if not granted:
-        raise InvalidInput(f"scopes: give at least one of {', '.join(SCOPES)}")
+        raise InvalidInput(f"scopes must contain at least one of {', '.join(SCOPES)}")
     key_id = f"{PREFIX}{secrets.token_hex(4)}"
     secret = f"{key_id}_{secrets.token_urlsafe(32)}"
     return secret, ApiKey(key_id, digest(secret), Tenant(tenant), granted, name, **limits)

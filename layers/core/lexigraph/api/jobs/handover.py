@@ -94,8 +94,8 @@ class Handover:
             raise NotFound("path: no such file")
         if found.size > MAX_FETCHED_BYTES:
             raise InvalidInput(
-                f"path: {found.size:,} bytes; at most {MAX_FETCHED_BYTES:,} are read while you wait: send a part as text, "
-                "or ask a server on your own machine"
+                f"path: {found.size:,} bytes; at most {MAX_FETCHED_BYTES:,} are allowed: send a part as text, "
+                "or use a local server"
             )
         file = folder / at.name[-60:]
         self._inbox.fetch(found, file)
@@ -143,7 +143,7 @@ class Handover:
         with suppress(InvalidInput):
             at = self._inbox.located(bucket, key) if path.startswith("s3://") else None
         if at is None or at.tenant != tenant:
-            raise InvalidInput(f"path: name a file of the inbox, s3://{self._inbox.place.name}/{tenant}/NAMESPACE/NAME")
+            raise InvalidInput(f"path must name a file in the inbox, s3://{self._inbox.place.name}/{tenant}/NAMESPACE/NAME")
         return at, key
 
     @contextmanager
@@ -171,7 +171,7 @@ def is_id(path: str) -> bool:
 
 def _check_namespace(namespace: str, at: Located) -> None:
     if namespace not in ("default", at.namespace):
-        raise InvalidInput("namespace: a file of the inbox has that of its path; leave it out")
+        raise InvalidInput("namespace: omit it, the path of the file contains the namespace")
 
 
 def _effect(request: Mapping[str, Any]) -> tuple[bool, bool, bool]:

@@ -49,7 +49,7 @@ def standing(job: JobRecord, now: float | None = None) -> JobRecord:
     if (time.time() if now is None else now) < until + UPLOAD_GRACE_SECONDS:
         return job
     within = round((job.request["upload"]["seconds"] + UPLOAD_GRACE_SECONDS) / 60)
-    reason = f"the upload did not arrive within {within} minutes: ask for another address and send it there"
+    reason = f"the upload did not arrive within {within} minutes: request a new upload URL"
     return replace(job, status="FAILED", result={"error": NotFound.code}, reason=reason)
 
 
@@ -63,7 +63,7 @@ def check_over(job: JobRecord) -> None:
         return
     message, code = f"the job {job.id} failed: {job.reason}", str(job.result.get("error", ""))
     if code in _PASSING:
-        raise try_again(message, code, "ask again in a few seconds, it goes on from there")
+        raise try_again(message, code, "repeat the request in a few seconds to continue")
     raise ApiError(500, message, code="ingest_failed")
 
 

@@ -181,9 +181,11 @@ class Room:
     def check(self, jobs: int, size: int) -> None:
         """Raise ``ApiError`` 429 when so much would wait; one file is taken whatever its size."""
         if jobs > self.jobs:
-            raise _come_back(f"{self.jobs:,} ingests of this tenant wait, as many as may (queue_jobs)")
+            raise _come_back(f"the queue of this tenant is full: {self.jobs:,} ingests (queue_jobs)")
         if size > self.bytes and jobs > 1:
-            raise _come_back(f"files of {self.bytes:,} bytes of this tenant wait, as many as may (queue_bytes)")
+            raise _come_back(
+                f"the queue of this tenant is full: uploads must not exceed {self.bytes:,} bytes in total (queue_bytes)"
+            )
 
 
 def _come_back(message: str) -> ApiError:
@@ -250,9 +252,9 @@ class Jobs:
         if job.status == "CANCELLED":
             return job
         if job.status != "RUNNING":
-            raise ApiError(409, "the job is over: there is nothing left to cancel")
+            raise ApiError(409, "the job has already ended")
         if job.kind != KIND or RELATE in job.request:
-            raise ApiError(409, "only an ingest can be cancelled: this job ends by itself")
+            raise ApiError(409, "only ingests can be cancelled")
         owner = tenant.whole
         self._registry.add_events(owner, job_id, [(CANCEL, {})])  # whoever works on it hears of it
         with self._registry.lease(owner, [job_lease(job_id)]) as held:
@@ -343,13 +345,13 @@ class Jobs:
                     self._work(tenant, job)
                 return False
         except StoreUnavailable as error:
-            logger.warning("job %s was interrupted and is tried again: %s", job.id, error)
+            logger.warning("job %s was interrupted and will be retried: %s", job.id, error)
             return not self._closing.wait(_AGAIN_SECONDS)
 
     def _work(self, tenant: Tenant, job: JobRecord) -> None:
         """Do a job whose lease is held; whatever happens, it is over then. Raise ``StoreUnavailable`` to try again."""
-        again = "send it again" if job.request.get("upload") else "ask again, it goes on from there"
-        reason = f"the process that took the documents in has died twice, perhaps for want of memory; {again}"
+        again = "send it again" if job.request.get("upload") else "repeat the request to continue"
+        reason = f"the ingest process died twice, perhaps out of memory; {again}"
         result: dict[str, str] = {}
         try:
             for _ in range(_TRIES):
@@ -358,12 +360,12 @@ class Jobs:
                 self._worker.run(tenant, job, resumed=resumed)
                 if self._closing.is_set() or self._registry.job(tenant, job.id).status != "RUNNING":
                     break
-                logger.warning("job %s: the process that took the documents in has died", job.id)
+                logger.warning("job %s: the ingest process died", job.id)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001  # a job must not stay open for ever; its text may be that of a document
             logger.error("job %s: %s", job.id, type(error).__name__)  # no traceback: it holds that text
-            reason = f"the work could not be done here ({in_general(error)}); {again}"
+            reason = f"the job failed: {in_general(error)}; {again}"
             result = {"error": code_of(error)}
         if self._closing.is_set():
             return

@@ -54,7 +54,7 @@ def _asked(
     # defaults that are written out ask for nothing
     usual: dict[str, Any] = {name: None for name, value in _USUAL.items() if getattr(what, name) == value}
     if replace(what, **usual) != NewChunks():
-        raise ApiError(422, "inc_rel_only: the boundary and the rel_ parameters have an effect only when it is true")
+        raise ApiError(422, "inc_rel_only: the boundary and the rel_ parameters need inc_rel_only=true")
     return None
 
 
@@ -70,7 +70,7 @@ def begin_relate(
     such document.
     """
     if refresh:
-        raise InvalidInput("refresh: has no effect with inc_rel_only, which deletes nothing; leave one of them out")
+        raise InvalidInput("refresh: has no effect with inc_rel_only: omit one of them")
     if service.handover:
         if service.settings.llm == "none":  # a job done elsewhere would say so much later
             raise InvalidInput(NO_MODEL)

@@ -47,7 +47,7 @@ async def _only_file(
     form = await request.form()  # read before, and kept
     for name in form:
         if (times := len(form.getlist(name))) > 1:
-            raise ApiError(422, f"{name[:80]}: was sent {times} times; send it once, and each file in a request of its own")
+            raise ApiError(422, f"{name[:80]}: sent {times} times; send it once, and one file per request")
     return file
 
 
@@ -71,7 +71,7 @@ async def _metadata(
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict) or not all(isinstance(value, (str, int, float, bool)) for value in given.values()):
-        raise ApiError(422, 'metadata: must be a JSON object of texts, numbers and true/false, such as {"groups": "staff"}')
+        raise ApiError(422, 'metadata: must be a JSON object of strings, numbers and booleans, such as {"groups": "staff"}')
     for key, value in given.items():
         checked_name("metadata: a key", key, MAX_KEY_CHARS)
         if isinstance(value, float) and not isfinite(value):
@@ -79,9 +79,9 @@ async def _metadata(
         if not isinstance(value, str):
             continue
         if len(value) > MAX_VALUE_CHARS:
-            raise ApiError(422, f"metadata.{key}: has more than {MAX_VALUE_CHARS:,} characters")
+            raise ApiError(422, f"metadata.{key}: must have at most {MAX_VALUE_CHARS:,} characters")
         if holds_secret(value):
-            raise ApiError(422, f"metadata.{key}: holds an API key or a private key")
+            raise ApiError(422, f"metadata.{key}: must not contain an API key or private key")
         try:
             whole(value)
         except ValueError as error:
@@ -95,7 +95,7 @@ GivenMetadata = Annotated[dict[str, Scalar], Depends(_metadata)]
 def check_whole(tenant: Tenant) -> None:
     """Raise ``ApiError`` 403 for a view where what is ingested is not looked at document by document."""
     if isinstance(tenant, View):
-        raise ApiError(403, "the key has filters: it may not do this", hint="send documents to POST /documents")
+        raise ApiError(403, "keys with filters may not do this", hint="send documents to POST /documents")
 
 
 def begin_upload(
@@ -111,7 +111,7 @@ def begin_upload(
     if service.handover:
         check_whole(tenant)
         if metadata:
-            raise ApiError(422, "metadata: a deployment takes those in the file; write them there, or leave them out")
+            raise ApiError(422, "metadata: this deployment reads metadata only from the file itself; omit the field")
         _check_size(service, file.size or 0)
         return service.handover.send(tenant, namespace, name, file.file)
     with held_folder(service.jobs.uploads) as folder:
@@ -152,7 +152,7 @@ def _check_size(service: Service, size: int) -> None:
     if size > service.settings.max_file_bytes:
         raise ApiError(413, f"file: {size:,} bytes; at most {service.settings.max_file_bytes:,} are allowed")
     if not size:
-        raise ApiError(422, "file: is empty; send the bytes of a document")
+        raise ApiError(422, "file: is empty")
 
 
 def file_name(given: str) -> str:

@@ -183,7 +183,7 @@ async def undo_decision(
 def _check_sees_all(who: Principal) -> None:
     """Raise ``ApiError`` 403 for a key with filters: names stand for what it may not see."""
     if isinstance(who.tenant, View):
-        raise ApiError(403, "the key has filters: it does not curate names", hint="use a key without filters")
+        raise ApiError(403, "keys with filters cannot curate names", hint="use a key without filters")
 
 
 def _check_may(service: Service, who: Principal) -> None:
@@ -191,5 +191,7 @@ def _check_may(service: Service, who: Principal) -> None:
     _check_sees_all(who)
     if service.settings.workflow:
         raise ApiError(
-            403, "names are not curated here", hint="run `lexigraph entities` inside the VPC, as docs/curation.md says"
+            403,
+            "names cannot be curated through this API",
+            hint="run `lexigraph entities` inside the VPC, as docs/curation.md says",
         )

@@ -131,7 +131,7 @@ async def list_documents(
         # the mark of a page is a document's id: its uri may say where on the server it lies
         start = service.stores.registry.document(who.tenant, after) if after else None
         if after and start is None:
-            raise ApiError(404, "after: no such page; begin again without it")
+            raise ApiError(404, "after: no such page; start again without it")
         listed = partial(service.stores.registry.documents, who.tenant, namespace=namespace)
         uri = start.uri if start else ""
         if words:

@@ -96,12 +96,16 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
     _check_may(service, who)
     response.headers["Cache-Control"] = "no-store"
     if beyond := sorted(set(body.scopes) - who.scopes):
-        raise ApiError(403, f"scopes: the key lacks {beyond[0]!r} itself", hint="a key gives no more than it has")
+        raise ApiError(
+            403, f"scopes: your key does not have the scope {beyond[0]!r}", hint="a key can grant only its own scopes"
+        )
     if who.databases and not (body.databases and set(body.databases) <= set(who.databases)):
-        raise ApiError(403, "databases: the key may name fewer itself", hint="give some of those that it may name")
+        raise ApiError(403, "databases: your key does not allow all of these", hint="choose from the databases of your key")
     rights = parse_filter(body.filters.model_dump() if body.filters else None)
     if rights and len(json.dumps(plain_filter(rights), ensure_ascii=False)) > MOST_FILTER:
-        raise ApiError(413, f"filters: longer than {MOST_FILTER:,} characters as JSON", hint="name groups, not documents")
+        raise ApiError(
+            413, f"filters must have at most {MOST_FILTER:,} characters as JSON", hint="filter by groups, not documents"
+        )
     limits = {"databases": tuple(body.databases), "rate": body.rate, "filters": rights}
     secret, key = new_key(who.tenant, body.scopes, name=body.name or "", **limits)
 
@@ -122,16 +126,16 @@ async def revoke_key(
     """Revoke a key, effective immediately. A key cannot revoke itself."""
     _check_may(service, who)
     if key_id == who.key_id:
-        raise ApiError(409, "this is the key that asks", code="conflict", hint="revoke it with another one")
+        raise ApiError(409, "a key cannot revoke itself", code="conflict", hint="use another key")
     return KeyReply.of(await service.run(lambda: service.stores.registry.revoke_key(who.tenant, key_id)))
 
 
 def _check_may(service: Service, who: Principal) -> None:
     """Raise ``ApiError`` 403 for a key with filters, and in a deployment, no function of which may write keys."""
     if service.settings.workflow:
-        raise ApiError(403, "keys are not administered here", hint=_BY_OPERATOR)
+        raise ApiError(403, "keys cannot be managed through this API", hint=_BY_OPERATOR)
     if isinstance(who.tenant, View):
-        raise ApiError(403, "the key has filters: it administers no keys", hint=_BY_OPERATOR)
+        raise ApiError(403, "keys with filters cannot manage keys", hint=_BY_OPERATOR)
 
 
 def _told(key: ApiKey) -> dict[str, Any]:

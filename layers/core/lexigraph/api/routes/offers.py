@@ -41,7 +41,7 @@ async def offer_upload(who: Writer, service: TheService, body: OfferRequest) -> 
     """Create a job that waits for a file, and return the URL to upload it to."""
     handover = service.handover
     if handover is None:
-        raise ApiError(404, "this server takes files in itself", hint="POST /documents")
+        raise ApiError(404, "this server does not issue upload URLs", hint="POST /documents")
     check_whole(who.tenant)
     name = file_name(body.name)
     job, offer = await service.run(lambda: handover.offer(who.tenant, body.namespace, name))

@@ -157,15 +157,17 @@ def _warnings(
         if state == "damaged":
             yield Warned(type="store_damaged", detail=f"the store {name} is damaged", remedy="run lexigraph doctor")
         elif state == "unavailable":
-            yield Warned(type="store_unavailable", detail=f"the store {name} does not answer", remedy="run lexigraph doctor")
+            yield Warned(
+                type="store_unavailable", detail=f"the store {name} does not respond", remedy="run lexigraph doctor"
+            )
     if models.embedding.answers is False:
-        told = "the embedding model does not answer: questions are searched by words only"
+        told = "the embedding model does not respond: only keyword search is used"
         yield Warned(type="embedding_failed", detail=told, remedy="run lexigraph doctor")
     if models.llm.name == "none":
         told = "no language model is set: answers are quotations from the documents"
         yield Warned(type="no_language_model", detail=told, remedy="set LEXIGRAPH_LLM, or go on without")
     elif models.llm.answers is False:
-        told = "the language model does not answer: answers are quotations from the documents"
+        told = "the language model does not respond: answers are quotations from the documents"
         yield Warned(type="model_unavailable", detail=told, remedy="run lexigraph doctor --probe-llm")
     if failed := documents.get("FAILED", 0):
         told = f"{failed} document{'s' * (failed > 1)} could not be ingested"
