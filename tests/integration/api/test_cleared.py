@@ -11,6 +11,7 @@ from lexigraph.api.app import create_app
 from lexigraph.api.caches import Clearings, Remembered
 from lexigraph.api.models import RememberingEmbedder
 from lexigraph.inference.protocols import FloatArray
+from lexigraph.ingestion import curation
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Freshness
@@ -80,6 +81,28 @@ def test_what_is_cleared_at_one_server_is_answered_anew_by_the_other(
     assert client.post("/query", json=QUESTION).json()["cached"] is False
     assert client.post("/query", json=QUESTION).json()["cached"] is True
     assert embedder.asked == before + 1
+
+
+def test_after_a_decision_about_names_no_server_answers_from_memory(
+    two: tuple[tuple[Api, Counting], tuple[Api, Counting]],
+) -> None:
+    (asked, _), (other, _) = two
+    client = asked.client()
+
+    def remembered() -> list[bool]:
+        return [client.post("/query", json=QUESTION).json()["cached"] for _ in range(2)]
+
+    def with_aliases() -> int:
+        return int(client.get("/diagnostics").json()["entity_aliases"]["with_aliases"])
+
+    assert remembered() == [False, True]
+    assert with_aliases() == 0
+    made = curation.decide(other.stores, Tenant("default"), "alias", "Heron Team", ["Grey Birds"])
+    assert remembered() == [False, True]
+    assert with_aliases() > 0
+    curation.undo(other.stores, Tenant("default"), made.id)
+    assert remembered() == [False, True]
+    assert with_aliases() == 0
 
 
 class Watched(SqliteRegistry):

@@ -1,6 +1,7 @@
 """What people decide about names: merges and further names, kept in the registry and told to the graph, and undone.
 
-The graph gets them as synonyms, which belong to no document: they outlive every ingest, and questions follow them.
+The graph gets them as synonyms, which belong to no document: they outlive every ingest, and questions follow them. Each
+decision clears the tenant's caches in every process.
 """
 
 import secrets
@@ -117,8 +118,11 @@ def keep_synonyms(stores: Stores, tenant: Tenant, pairs: Sequence[tuple[str, str
 
 
 def _apply(stores: Stores, tenant: Tenant, decisions: Sequence[Decision]) -> None:
-    stores.graph.set_synonyms(tenant, [pair for one in decisions for pair in one.pairs])
-    settle_entities(stores, tenant)
+    try:
+        stores.graph.set_synonyms(tenant, [pair for one in decisions for pair in one.pairs])
+        settle_entities(stores, tenant)
+    finally:  # whatever was changed: no process may answer from memory what it remembers from before
+        stores.registry.clear(tenant)
 
 
 def _no_conflict(known: Sequence[Decision], name: str, others: Sequence[str]) -> None:

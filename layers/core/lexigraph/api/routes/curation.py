@@ -146,11 +146,9 @@ async def decide(who: Admin, service: TheService, body: NewDecision) -> Decision
     _check_may(service, who)
 
     def work() -> Decision:
-        made = curation.decide(
+        return curation.decide(
             service.stores, who.tenant, body.kind, body.name, body.others, by=who.key_id or "", note=body.note
         )
-        service.forget(who.tenant)
-        return made
 
     return DecisionReply.of(await service.run(work))
 
@@ -172,12 +170,7 @@ async def undo_decision(
     """Undo a decision: names mean again what they meant without it. The decision stays in the history."""
     _check_may(service, who)
 
-    def work() -> Decision:
-        undone = curation.undo(service.stores, who.tenant, decision_id)
-        service.forget(who.tenant)
-        return undone
-
-    return DecisionReply.of(await service.run(work))
+    return DecisionReply.of(await service.run(lambda: curation.undo(service.stores, who.tenant, decision_id)))
 
 
 def _check_sees_all(who: Principal) -> None:

@@ -184,9 +184,9 @@ def diagnose(service: Service, tenant: Tenant) -> Diagnostics:
 
 
 def _related(service: Service, tenant: Tenant) -> RelationCounts:
-    """Return what is counted over every mention: once for each state of the documents."""
+    """Return what is counted over every mention: once for each state of documents and decisions."""
     settings, stores = service.settings, service.stores
-    key = (tenant, str(stores.registry.revision(tenant)))
+    key = (tenant, str(stores.registry.freshness(tenant)))
     if (known := service.counts.get(key)) is None:
         known = stores.graph.relation_counts(
             tenant, least_together=settings.cooccur_min_count, min_name=settings.entity_min_length

@@ -21,7 +21,7 @@ from lexigraph.inference.protocols import Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.counts import live_counts
-from lexigraph.storage.protocols import DocumentRecord, JobStatus
+from lexigraph.storage.protocols import DocumentRecord, Freshness, JobStatus
 
 router = tagged_router("", "service")
 _PATIENCE = 0.5  # seconds that a reply waits for counts
@@ -37,7 +37,7 @@ _KINDS = ("documents", "chunks", "topics", "statements", "facts", "entities")
 class Counted:
     """What was counted of a tenant, and when."""
 
-    revision: int
+    freshness: Freshness
     until: float
     at: str
     kinds: dict[str, int]
@@ -60,7 +60,7 @@ def _overview(service: Service, tenant: Tenant) -> Overview:
     stores = service.stores
     documents: dict[str, int] = {}
     jobs: Counter[str] = Counter()
-    counted = Counted(0, 0.0, "", dict.fromkeys(_KINDS, 0), (), (), ())
+    counted = Counted(Freshness(), 0.0, "", dict.fromkeys(_KINDS, 0), (), (), ())
 
     def of_registry() -> None:
         documents.update(stores.registry.stats(tenant))
@@ -95,16 +95,16 @@ def _overview(service: Service, tenant: Tenant) -> Overview:
 def _counted(service: Service, tenant: Tenant) -> Counted:
     """Return the counts; those from before while they are counted anew, without any the number of documents alone."""
     known: Counted | None = service.overviews.get((str(tenant),))
-    revision = service.stores.registry.revision(tenant.whole)
-    if known and (known.revision == revision or time.monotonic() < known.until):
+    now = service.stores.registry.freshness(tenant.whole)
+    if known and (known.freshness == now or time.monotonic() < known.until):
         return known
-    if found := service.countings.ask(str(tenant), lambda: _count(service, tenant, revision), _PATIENCE):
+    if found := service.countings.ask(str(tenant), lambda: _count(service, tenant, now), _PATIENCE):
         return found
     documents = service.stores.registry.stats(tenant).get("READY", 0)
-    return known or Counted(revision, 0.0, "", {"documents": documents}, (), (), ())
+    return known or Counted(now, 0.0, "", {"documents": documents}, (), (), ())
 
 
-def _count(service: Service, tenant: Tenant, revision: int) -> Counted:
+def _count(service: Service, tenant: Tenant, freshness: Freshness) -> Counted:
     began = time.monotonic()
     stats = live_counts(service.stores, tenant)
     kinds = {kind: stats.get("sources" if kind == "documents" else kind, 0) for kind in _KINDS}
@@ -118,7 +118,7 @@ def _count(service: Service, tenant: Tenant, revision: int) -> Counted:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     took = time.monotonic() - began
     until = began + _TIMES * took if took > _QUICK else 0.0
-    found = Counted(revision, until, now, kinds, _most_first(languages), _most_first(types), growth)
+    found = Counted(freshness, until, now, kinds, _most_first(languages), _most_first(types), growth)
     service.overviews.put((str(tenant),), found)
     return found
 

@@ -60,10 +60,11 @@ class ContextCache:
 
 
 class CachedSynthesizer(MultiDocSynthesizer):
-    """A :class:`MultiDocSynthesizer` that answers a repeated question from memory, until a document changes (W-20).
+    """A :class:`MultiDocSynthesizer` that answers a repeated question from memory, until a document changes or the
+    caches of the tenant are cleared, as a decision about names does (W-20).
 
-    The key holds tenant, revision of the tenant's documents, question, parameters, filters, reranker and embedding; reading
-    the revision is the one call that a repeated question makes. ``cache`` may be shared; None makes one. What was found
+    The key holds tenant, its freshness, question, parameters, filters, reranker and embedding; reading the freshness is the
+    one call that a repeated question makes. ``cache`` may be shared; None makes one. What was found
     while something failed is not kept: it may go better next time.
     """
 
@@ -83,9 +84,9 @@ class CachedSynthesizer(MultiDocSynthesizer):
 
     def _key(self, question: str, embedding_generator: Embedder) -> Key:
         try:
-            revision = self.conn.registry.revision(self.tenant)
+            freshness = self.conn.registry.freshness(self.tenant)
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
         label = getattr(embedding_generator, "label", "") or repr(embedding_generator)
         ranking = self.reranker.name if self.reranker else ""
-        return (self.tenant, revision, question, self.args, repr(self.filters), self.min_fact_chars, ranking, label)
+        return (self.tenant, freshness, question, self.args, repr(self.filters), self.min_fact_chars, ranking, label)
