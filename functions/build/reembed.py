@@ -79,5 +79,5 @@ def _refuse_loss(asked: Reembed, report: ReembedReport, settings: Settings) -> N
     if asked.at.part == "old" and report.missing:
         raise InvalidInput(
             f"reembed.drop_old: {report.missing:,} records are neither in {report.source} nor in {report.target}, so "
-            "nothing was dropped: take their documents in again first; an execution with the action check names them"
+            "nothing was dropped: ingest their documents again first; run the action `check` to list them"
         )

@@ -18,7 +18,7 @@ def handler(event: ParseEvent) -> dict[str, Any]:
     with step("parse", event.run) as (steps, run), tempfile.TemporaryDirectory() as folder:
         located = inbox().located(event.object.bucket, event.object.key)
         if located.tenant != run.tenant:
-            raise InvalidInput("object: belongs to another tenant than the run")
+            raise InvalidInput("object: belongs to another tenant than this run")
         path = Path(folder) / located.name.encode()[-_LONGEST:].decode(errors="ignore")
         inbox().fetch(event.object, path, most=steps.settings.max_file_bytes)
         return steps.parse(run, path)

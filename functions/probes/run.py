@@ -52,6 +52,6 @@ def run(asked: Any) -> dict[str, Any]:
     known: dict[str, Callable[[Report], None]] = {**_GROUPS, "graph.status": status}
     for group in wanted.groups:
         if group not in known:
-            raise InvalidInput(f"probe.groups: {group[:40]!r} is not known: use {', '.join(sorted(known))}")
+            raise InvalidInput(f"probe.groups: {group[:40]!r} is unknown: use one of {', '.join(sorted(known))}")
         known[group](report)
     return report.plain()

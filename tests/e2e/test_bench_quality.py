@@ -90,7 +90,7 @@ def test_what_is_compared_are_retrievers_of_the_catalogue() -> None:
         (["--retriever", "fused", "--budgets", "300;1000"], "--budgets '300;1000': expected numbers of tokens"),
         (["--retriever", "fused", "--corpus", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--retriever", "fused", "--corpus", "questions.jsonl"], "questions.jsonl, line 1, field 'text': is missing"),
-        (["--retriever", "fused", "--index", "questions.jsonl"], "questions.jsonl holds something else"),
+        (["--retriever", "fused", "--index", "questions.jsonl"], "questions.jsonl is not an index of a corpus"),
         ([], "--retriever"),
     ],
 )

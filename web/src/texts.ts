@@ -8,7 +8,7 @@ const characters = (from: number, till: number) => `characters ${figure(from)}â€
 // the first that fits
 const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/damaged|not an? \w+ file/i, () => "Open the file in its application, save it again and upload it."],
-  [/key|secret|credential/i, () => "Remove the secret from the file and upload it again."],
+  [/\b(private key|access key|secret|credential)/i, () => "Remove the secret from the file and upload it again."],
   [/password|encrypt/i, () => "Save it without a password and upload it again."],
   [/unsupported type/i, () => "Save it in one of the formats above."],
   [/is empty|no text/i, (name) => (/\.pdf$/i.test(name) ? "If its pages are scans, run text recognition (OCR) first." : "Check that it is the right file.")],

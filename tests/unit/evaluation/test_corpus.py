@@ -54,7 +54,7 @@ def test_questions_are_read_with_gold_passages_and_hops(tmp_path: Path) -> None:
         ({"id": "p2", "text": " \n"}, "field 'text': is empty"),
         ({"id": "p2", "text": ["x"]}, "field 'text': must be text, is list"),
         ({"id": "p2", "title": 1, "text": "x"}, "field 'title': must be text, is int"),
-        ("{not json", "is not JSON"),
+        ("{not json", "is not valid JSON"),
         (["p2", "x"], "must be an object with fields, is list"),
     ],
 )

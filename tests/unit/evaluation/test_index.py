@@ -150,10 +150,10 @@ def test_the_order_of_passages_makes_no_other_corpus(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match="holds something else"), opened(tmp_path):
+    with pytest.raises(InvalidInput, match="is not an index of a corpus"), opened(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
-    with pytest.raises(InvalidInput, match="holds something else"), opened(tmp_path / "letter.txt"):
+    with pytest.raises(InvalidInput, match="is not an index of a corpus"), opened(tmp_path / "letter.txt"):
         pass
 
 
@@ -171,7 +171,7 @@ def test_a_folder_that_cannot_be_made_is_said_so(tmp_path: Path) -> None:
 
 def test_a_passage_that_cannot_be_taken_in_is_named(tmp_path: Path) -> None:
     passages = [*PASSAGES, Passage("p-4", "", "\x01")]
-    with opened(tmp_path, passages) as index, pytest.raises(InvalidInput, match=r"1 passages .* line 4: holds no text"):
+    with opened(tmp_path, passages) as index, pytest.raises(InvalidInput, match=r"1 passages .* line 4: contains no text"):
         index.fill()
 
 

@@ -94,7 +94,7 @@ def test_no_reranker_is_none(name):
 
 
 def test_bedrock_reranks_only_where_it_has_a_model_for_it():
-    with pytest.raises(InvalidInput, match=r"reranker: bedrock has no model here; use tfidf, or set LEXIGRAPH_RERANK_MODEL"):
+    with pytest.raises(InvalidInput, match="no Bedrock model is configured; use tfidf or set LEXIGRAPH_RERANK_MODEL"):
         make_reranker("bedrock", Settings(rerank_model="none"))
     cross_encoder = make_reranker("model", Settings(rerank_model="none"))
     assert (cross_encoder.name, cross_encoder.model) == ("model", DEFAULT_CROSS_ENCODER)

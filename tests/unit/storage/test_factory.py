@@ -108,7 +108,7 @@ def test_a_store_is_returned_as_it_is(kind: str, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("connection", ["bolt://user:secret@host", "bolt", ""])
 def test_an_unknown_scheme_is_refused_with_those_that_are_known(kind: str, known: str, connection: str) -> None:
-    with pytest.raises(InvalidInput, match=f"scheme '{connection[:4]}' is unknown; known are {known}$") as caught:
+    with pytest.raises(InvalidInput, match=f"unknown scheme '{connection[:4]}'; use one of {known}$") as caught:
         MAKERS[kind](connection)
     assert "secret" not in str(caught.value)
 
@@ -130,7 +130,7 @@ def test_what_is_neither_a_connection_string_nor_a_store_is_refused(kind: str) -
 
 
 def test_an_option_that_the_back_end_does_not_know_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"sqlite does not take these options: .*'region'"):
+    with pytest.raises(InvalidInput, match=r"unsupported options for sqlite: .*'region'"):
         GraphStoreFactory.for_graph_store(f"sqlite:///{tmp_path}", region="us-east-1")
 
 

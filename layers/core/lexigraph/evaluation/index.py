@@ -117,7 +117,7 @@ def _complete(folder: Path, fingerprint: Fingerprint) -> bool:
         found, complete = Fingerprint(**marker["fingerprint"]), bool(marker["complete"])
     except (FileNotFoundError, NotADirectoryError):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InvalidInput(f"{folder} holds something else, no index of a corpus: name a new folder") from None
+            raise InvalidInput(f"{folder} is not an index of a corpus: use a new folder") from None
         return False
     except (OSError, ValueError, TypeError, KeyError):
         raise InvalidInput(f"{folder / MARKER} cannot be read: name a new folder") from None

@@ -105,7 +105,7 @@ def measure(
     settings = settings.model_copy(update={"data": folder / "data", **stores, **chosen})
     items = [one for one in _chosen(paths, documents, folder) if isinstance(one, FileItem)]
     if not items:
-        raise InvalidInput("there is nothing to ingest: no supported files")
+        raise InvalidInput("nothing to ingest: no supported files")
     processor, workers = _processor(resource.RUSAGE_SELF), _processor(resource.RUSAGE_CHILDREN)
     stages = _Stages(on_event)
     with LexicalGraphIndex(settings=settings) as index:

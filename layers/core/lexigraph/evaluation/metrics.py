@@ -43,7 +43,7 @@ def estimates(rows: Sequence[Sequence[float]] | Array, *, seed: int = 0) -> list
     """
     values: Array = np.asarray(rows, dtype=np.float64)
     if values.ndim != 2 or not len(values):
-        raise InvalidInput("there is no question to take a mean over")
+        raise InvalidInput("no questions to average")
     random = np.random.default_rng(seed)
     means = np.stack([values[random.integers(len(values), size=len(values))].mean(axis=0) for _ in range(_RESAMPLES)])
     low, high = np.percentile(means, [2.5, 97.5], axis=0)

@@ -74,7 +74,7 @@ def measure(
     cut = [chunk(d, max_tokens=settings.chunk_tokens, overlap=settings.chunk_overlap) for d in documents]
     flat = [(d, c) for d, chunks in zip(documents, cut, strict=True) for c in chunks]
     if not flat:
-        raise InvalidInput("there is nothing to read: " + ("; ".join(rejected[:3]) or "no file of a known type"))
+        raise InvalidInput("nothing to read: " + ("; ".join(rejected[:3]) or "no file of a known type"))
     found: list[Extraction] = []
     for extraction in extractor.extract([c for _, c in flat]):
         found.append(extraction)

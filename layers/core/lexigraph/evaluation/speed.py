@@ -177,7 +177,7 @@ def _apart(home: Path, statements: int, seed: int, questions: int, label: str, a
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
             return pool.submit(_ask_in_this_process, home, statements, seed, questions, label, args).result()
     except BrokenProcessPool:
-        raise StoreUnavailable(f"the process that asked {label} was ended: has the machine enough memory?") from None
+        raise StoreUnavailable(f"the process that measured {label} was killed: it may have run out of memory") from None
     finally:
         for name, value in before.items():
             if value is None:

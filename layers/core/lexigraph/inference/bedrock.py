@@ -195,10 +195,10 @@ class BedrockEmbedder:
     def __init__(self, model: str, dimension: int, client: BedrockClient, *, label: str) -> None:
         family = next((family for part, family in _FAMILIES.items() if part in model), None)
         if family is None:
-            raise InvalidInput(f"embedding_model bedrock:{model} is not known: use a model of {', '.join(_FAMILIES)}")
+            raise InvalidInput(f"embedding_model bedrock:{model} is unknown: use a model of {', '.join(_FAMILIES)}")
         if dimension not in family.dimensions:
             sizes = ", ".join(map(str, family.dimensions))
-            raise InvalidInput(f"embedding_dimension {dimension} is not given by bedrock:{model}: use {sizes}")
+            raise InvalidInput(f"embedding_dimension {dimension} is not supported by bedrock:{model}: use {sizes}")
         self.label = label
         self.dimension = dimension
         self.model = model

@@ -35,7 +35,7 @@ def turns(prompt: Prompt) -> list[tuple[str, str]]:
             content = f"{joined.pop()[1]}\n\n{content}"
         joined.append((role, content))
     if not joined or joined[-1][0] != "user":
-        raise InvalidInput("prompt is empty: the user's part holds no text")
+        raise InvalidInput("prompt is empty: the user message has no text")
     return joined
 
 

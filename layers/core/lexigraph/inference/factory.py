@@ -101,7 +101,7 @@ def _reranker(name: str | None, settings: Settings) -> Reranker | None:
     model = settings.rerank_model
     if name == "bedrock" and model == "none":
         raise InvalidInput(
-            "reranker: bedrock has no model here; use tfidf, or set LEXIGRAPH_RERANK_MODEL (cdk deploy -c rerank_model=...)"
+            "reranker: no Bedrock model is configured; use tfidf or set LEXIGRAPH_RERANK_MODEL (deploy -c rerank_model=...)"
         )
     if name == "bedrock":
         return BedrockReranker(model, _bedrock(model, "LEXIGRAPH_RERANK_MODEL", settings))

@@ -122,7 +122,7 @@ def of_class(dotted: str, options: Mapping[str, Any], setting: str) -> Lazy[Any]
     """
     module, _, name = dotted.rpartition(".")
     if not all(part.isidentifier() for part in dotted.split(".")) or not module:
-        raise InvalidInput(f"llama-index:{dotted} is no dotted class name, such as llama_index.llms.openai.OpenAI")
+        raise InvalidInput(f"llama-index:{dotted} is not a dotted class name such as llama_index.llms.openai.OpenAI")
 
     def make() -> Any:
         try:

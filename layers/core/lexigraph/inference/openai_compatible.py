@@ -72,7 +72,7 @@ class OpenAICompatible:
         """Raise ``InvalidInput`` when the server's base URL is no HTTP address."""
         if any(mark in server.base_url for mark in "@?#"):  # what may be a secret: it is not told
             raise InvalidInput(
-                f"llm_options.base_url: no user, password or query may stand in it; set {server.key_name} to the key"
+                f"llm_options.base_url: must not contain a user, password or query; set {server.key_name} to the key"
             )
         address = urlsplit(server.base_url)
         if address.scheme not in ("http", "https") or not address.hostname:

@@ -134,7 +134,7 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
         raise Misconfigured(f"{store} connection: expected a connection string or a store, got {type(given).__name__}")
     scheme = given.partition(":")[0]  # what follows may hold a secret, so no message shows it
     if scheme not in homes:
-        raise Misconfigured(f"{store} connection: scheme {scheme[:40]!r} is unknown; known are {', '.join(homes)}")
+        raise Misconfigured(f"{store} connection: unknown scheme {scheme[:40]!r}; use one of {', '.join(homes)}")
     module, name = homes[scheme].split(":")
     back_end = getattr(import_module(module), name)
     if telemetry.on():
@@ -144,7 +144,7 @@ def _open(store: str, homes: dict[str, str], connection: str | None, options: di
     try:
         inspect.signature(back_end).bind(given, **options)
     except TypeError as error:
-        raise Misconfigured(f"{store} connection: {scheme} does not take these options: {error}") from None
+        raise Misconfigured(f"{store} connection: unsupported options for {scheme}: {error}") from None
     return back_end(given, **options)
 
 

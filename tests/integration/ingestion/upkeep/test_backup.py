@@ -88,6 +88,15 @@ def test_a_backup_is_whole_or_refused_whichever_byte_of_it_was_changed(backup: P
             assert content(stores) == whole, at
 
 
+@pytest.mark.parametrize("place", [2**62, 2**63])
+def test_a_backup_whose_directory_names_an_impossible_place_is_refused(backup: Path, tmp_path: Path, place: int) -> None:
+    with zipfile.ZipFile(backup, "a") as archive:
+        archive.writestr("more", b"")  # so that the directory is written again
+        archive.filelist[0].header_offset = place
+    with pytest.raises(StoreDamaged):
+        restore(backup, tmp_path / "new")
+
+
 def _altered(backup: Path, files: Mapping[str, bytes], manifest: Mapping[str, object]) -> None:
     """Make a backup say other things of itself, and hold other files whose hashes it lists."""
     with zipfile.ZipFile(backup) as archive:

@@ -87,7 +87,7 @@ def test_a_folder_of_only_unfinished_files_is_no_source(store: FileDocumentStore
 
 def test_a_used_up_quota_is_reported_and_keeps_the_old_file(store: FileDocumentStore, folder: Path) -> None:
     store.put(A, SOURCE, "text-1.txt", b"old")
-    with files_of_at_most(10_000), pytest.raises(StoreUnavailable, match=r"text-1\.txt: File too large: free some space"):
+    with files_of_at_most(10_000), pytest.raises(StoreUnavailable, match=r"text-1\.txt: File too large: free disk space"):
         store.put(A, SOURCE, "text-1.txt", b"x" * 20_000)
     assert store.get(A, SOURCE, "text-1.txt") == b"old"
     assert store.names(A, SOURCE) == ["text-1.txt"]

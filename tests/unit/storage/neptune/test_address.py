@@ -31,10 +31,10 @@ def test_a_connection_string_names_host_port_region_and_reader(connection, endpo
     [
         ("neptune-graph://host", "expected neptune-db://HOST"),
         ("neptune-db://host?read=a&read=b", "each option at most once"),
-        ("neptune-db://host?tls=on", "tls is on unless tls=off"),
+        ("neptune-db://host?tls=on", "tls accepts only tls=off"),
         ("neptune-db://host?tls=off", "this machine only"),
         ("neptune-db://127.0.0.1?tls=off&read=host", "this machine only"),
-        ("neptune-db://host?gremlin=on", "gremlin is on unless gremlin=off"),
+        ("neptune-db://host?gremlin=on", "gremlin accepts only gremlin=off"),
     ],
 )
 def test_any_other_connection_string_is_refused(connection, expected):

@@ -203,7 +203,7 @@ def test_a_file_of_another_program_is_refused_and_left_as_it_is(path: Path, mark
         theirs.execute("VACUUM")
     theirs.close()
     before = path.read_bytes()
-    with pytest.raises(InvalidInput, match="of another program; choose another folder"):
+    with pytest.raises(InvalidInput, match="of another program; use another folder"):
         Database(path, SCHEMA)
     assert path.read_bytes() == before
 
@@ -262,7 +262,7 @@ def test_a_full_database_is_reported_and_keeps_what_it_has(path: Path, monkeypat
     each_connection(monkeypatch, lambda c: c.execute("PRAGMA max_page_count=20"))
     database = Database(path, SCHEMA)
     add(database, 1)
-    with pytest.raises(StoreUnavailable, match=r"is full: free some space .* nothing is half written"):
+    with pytest.raises(StoreUnavailable, match=r"is full: free disk space .* nothing was half written"):
         add(database, *range(2, 100_000))
     assert numbers(database) == [1]
     add(database, 2)
@@ -303,7 +303,7 @@ with database.read() as c:
 """
     run = [*mounted, sys.executable, "-c", OPEN + body, str(tmp_path / "test.sqlite")]
     said = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
-    assert said[0].startswith("StoreUnavailable") and "disk is full: free some space" in said[0]
+    assert said[0].startswith("StoreUnavailable") and "disk is full: free disk space" in said[0]
     assert said[1] == "[10, 10]"
 
 

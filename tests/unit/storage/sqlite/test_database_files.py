@@ -30,7 +30,7 @@ def test_a_file_that_is_gone_is_missed_not_made_anew_and_used_when_it_is_back(tm
     for end in ("", "-wal", "-shm"):
         path.with_name(f"words.sqlite{end}").rename(tmp_path / f"away{end}")
     for act in (lambda: words(database), lambda: add(database, "egret")):
-        with pytest.raises(StoreUnavailable, match=r"words\.sqlite: cannot be found"):
+        with pytest.raises(StoreUnavailable, match=r"words\.sqlite: is missing"):
             act()
     assert not path.exists()
     for end in ("", "-wal", "-shm"):

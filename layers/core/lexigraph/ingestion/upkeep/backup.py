@@ -5,6 +5,7 @@ there then. It is what a kill at that moment would have left: no document is hal
 way. The file is a zip, which other tools can read, with a list of all files and their hashes.
 """
 
+import errno
 import json
 import os
 import re
@@ -245,7 +246,12 @@ def _verified(file: Path, *, into: Path | None = None, max_text_chars: int = _MA
                         place.write(block)
                 if digest.hexdigest() != hash_:
                     raise StoreDamaged(f"{file}: {name} is damaged")
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, RuntimeError, UnicodeDecodeError) as error:
+        raise StoreDamaged(f"{file}: incomplete backup: {error}") from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        # where its directory says that a file begins, no file can
         raise StoreDamaged(f"{file}: incomplete backup: {error}") from error
     return told
 

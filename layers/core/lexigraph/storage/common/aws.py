@@ -136,7 +136,9 @@ class AwsClient:
         except LexigraphError:
             raise
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"{self._where}: text holds a lone surrogate, which is no character") from error
+            raise InvalidInput(
+                f"{self._where}: the text contains a lone surrogate, which is not a valid character"
+            ) from error
         except Exception as error:
             from botocore.exceptions import BotoCoreError, ClientError
 

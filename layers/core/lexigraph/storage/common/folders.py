@@ -10,18 +10,18 @@ from pathlib import Path
 from lexigraph.model.errors import InvalidInput, LexigraphError, Misconfigured, StoreDamaged, StoreUnavailable
 from lexigraph.storage.common.connection import read_connection
 
-_FULL = "free some space and run the same command again; nothing is half written"
+_FULL = "free disk space and run the same command again; nothing was half written"
 REPAIR = (
-    "`lexigraph doctor` says what is lost, `lexigraph doctor --repair` makes it again, `lexigraph restore` takes a backup"
+    "`lexigraph doctor` shows what is lost, `lexigraph doctor --repair` rebuilds it, `lexigraph restore` restores a backup"
 )
 _FORBIDDEN = "give write permission to the folder and the files in it"
 SQLITE_REMEDIES = {
     sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_IOERR: "check the disk, its free space and quota, then run the same command again",
     sqlite3.SQLITE_READONLY: _FORBIDDEN,
-    sqlite3.SQLITE_BUSY: "another process is writing for very long; try again",
+    sqlite3.SQLITE_BUSY: "another process has been writing for too long; try again",
     sqlite3.SQLITE_CANTOPEN: "check that the folder exists and can be written",
-    sqlite3.SQLITE_NOTADB: f"the file is damaged or of another kind: {REPAIR}",
+    sqlite3.SQLITE_NOTADB: f"the file is damaged or not a SQLite database: {REPAIR}",
     sqlite3.SQLITE_CORRUPT: f"the file is damaged: {REPAIR}",
 }
 _VALUE = " with text '"  # what follows in a message is the value that was stored: it belongs into no log
@@ -58,7 +58,7 @@ def translated(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise StoreDamaged(f"{path}: {SQLITE_REMEDIES[sqlite3.SQLITE_CORRUPT]}") from error
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{path.name}: text to be stored holds a lone surrogate, which is no character") from error
+        raise InvalidInput(f"{path.name}: the text contains a lone surrogate, which is not a valid character") from error
 
 
 def is_read_only(path: Path) -> bool:

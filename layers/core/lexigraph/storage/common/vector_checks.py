@@ -33,7 +33,7 @@ def check_records(records: Mapping[IndexName, Sequence[VectorRecord]], label: st
             if record.vector is not None:
                 _check_vector(f"record {record.id!r} in {index}", index, record.vector, label, dimension)
             elif index in VECTOR_INDEXES:
-                raise InvalidInput(f"record {record.id!r} in {index}: a vector of {dimension} numbers is missing")
+                raise InvalidInput(f"record {record.id!r} in {index}: the vector of {dimension} numbers is missing")
 
 
 def check_requests(requests: Sequence[SearchRequest], label: str, dimension: int) -> None:

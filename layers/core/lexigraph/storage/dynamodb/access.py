@@ -79,7 +79,7 @@ class DynamoAccess:
                 self._table.transact([counted, *(put(item, "attribute_not_exists(pk)") for item in numbered)])
             except Outdated:
                 continue
-        raise Conflict("too many writers take places in a namespace at the same time; try again")
+        raise Conflict("too many documents are added to this namespace at once; try again")
 
     # -- claims
 
@@ -205,7 +205,7 @@ class DynamoAccess:
             except Outdated:
                 continue
             return
-        raise Conflict("too many recalls of one session at the same time; try again")
+        raise Conflict("too many recalls of this session at once; try again")
 
     def _gone_on(self, head: Key, recall: Mapping[str, Any], at: float, since: float, expires: int) -> bool:
         """Note a recall without reading what was before, if the session is new or goes on; otherwise return False."""

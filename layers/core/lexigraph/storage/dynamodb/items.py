@@ -230,7 +230,7 @@ def encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise InvalidInput("text to be stored holds a lone surrogate, which is no character") from None
+        raise InvalidInput("the text contains a lone surrogate, which is not a valid character") from None
 
 
 def _typed(value: Value) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class DynamoJobs:
             except Outdated:
                 continue
             return
-        raise Conflict(f"job {job_id!r}: too many writers add events at the same time; try again")
+        raise Conflict(f"job {job_id!r}: too many events at once; try again")
 
     def _is_there(self, key: Key, last: int, batch: str) -> bool:
         return (self._table.get((key[0], f"{_EVENT}{last:012d}")) or {}).get("batch") == batch
@@ -148,7 +148,7 @@ class DynamoJobs:
             if head["parts"]:
                 sweep(self._table, key[0], head["stamp"])
             return
-        raise Conflict(f"job {job_id!r}: others keep finishing it at the same time; try again")
+        raise Conflict(f"job {job_id!r}: another process keeps finishing it; try again")
 
 
 def _batches(events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[tuple[int, bytes]]:

@@ -62,7 +62,7 @@ class DynamoLeases:
             raise
         if lost := self._give_back(term, process):
             names = ", ".join(sorted(places[place] for place in lost)[:3])
-            raise Conflict(f"the lease of {names} ran out while it was held, and another took it; run again")
+            raise Conflict(f"the lease of {names} expired and another process took it; run again")
 
     def _give_back(self, term: "_Term", process: int) -> frozenset[Key]:
         """Return the keys that were lost. A forked child has nothing to give back."""
@@ -148,7 +148,7 @@ class _Term:
         if place not in self._lost and time.time() >= self._until[place]:
             self._renew_one(place)
         if place in self._lost:
-            raise Conflict("the lease of a document ran out, and another took it; run again")
+            raise Conflict("the lease of a document expired and another process took it; run again")
 
     def end(self) -> frozenset[Key]:
         """Give back what is held; return the keys that were lost before. Nothing is raised: a term ends by itself, too."""

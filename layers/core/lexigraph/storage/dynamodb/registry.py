@@ -211,7 +211,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             except Outdated:
                 continue
             return list(replaced.values())
-        raise Conflict("others change the same documents all the time; try again")
+        raise Conflict("other processes keep changing these documents; try again")
 
     def _transact(self, tenant: Tenant, group: Sequence[_Change]) -> None:
         counts = {"revision": 1}
@@ -226,7 +226,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             self._table.transact(actions)
         except Outdated as error:
             if any("ConditionCheck" in actions[n] for n in error.failed):
-                raise Conflict("the lease of a document ran out, and another took it; run again") from None
+                raise Conflict("the lease of a document expired and another process took it; run again") from None
             raise
 
 

@@ -32,7 +32,7 @@ class NeptuneAddress:
         where, options = read_connection(connection, FORM)
         for name in ("gremlin", "tls"):
             if options.get(name, "off") != "off":
-                raise Misconfigured(f"{_WHAT}: {name} is on unless {name}=off is given")
+                raise Misconfigured(f"{_WHAT}: {name} accepts only {name}=off; it is on by default")
         protocol = "http" if "tls" in options else "https"
         writer = read_endpoint(f"{protocol}://{where}", _WHAT, DEFAULT_PORT)
         reader = read_endpoint(f"{protocol}://{options.get('read', where)}", f"read of the {_WHAT}", DEFAULT_PORT)

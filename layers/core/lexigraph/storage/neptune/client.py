@@ -219,7 +219,7 @@ def signing_session(region: str | None) -> Any:
     """Return a boto3 session with a region. Raise ``Misconfigured`` without boto3 or when no region is known."""
     made = session(region, "neptune-db connections")
     if made.region_name is None:
-        raise Misconfigured("neptune: no region is known; add ?region=REGION to the connection, or set AWS_REGION")
+        raise Misconfigured("neptune: the region is unknown; add ?region=REGION to the connection, or set AWS_REGION")
     return made
 
 

@@ -72,7 +72,7 @@ class NeptuneLoader:
     def __init__(self, connection: str, *, retry: Retry = RETRY) -> None:
         """Raise ``Misconfigured`` for a connection of another kind; the cluster is asked when used."""
         if not connection.startswith("neptune-db:"):
-            raise Misconfigured("the bulk loader is Neptune's: set LEXIGRAPH_GRAPH_STORE to neptune-db://HOST")
+            raise Misconfigured("bulk loading needs Neptune: set LEXIGRAPH_GRAPH_STORE to neptune-db://HOST")
         self._address, self._retry = NeptuneAddress.parse(connection), retry
         self._client: Any = None
 

@@ -187,7 +187,7 @@ def _plan(client: NeptuneClient, tenant: str, versions: Sequence[SourceVersion])
     found = {row["id"]: row for row in client.read_latest(SOURCES_AS_THEY_ARE, ids=ids)}
     for v in versions:
         if v.source.id in found and found[v.source.id]["tenant"] != tenant:
-            raise Conflict(f"{v.source.uri}: the source belongs to somebody else")
+            raise Conflict(f"{v.source.uri}: the source belongs to another tenant")
         expect_version(v.source, found[v.source.id]["version"] if v.source.id in found else None, allow_repeat=False)
     placed = sorted({c for v in versions for c in v.placements})
     complete = {row["id"] for row in client.read_latest(_COMPLETE, ids=placed, tenant=tenant)}

@@ -50,7 +50,7 @@ def parse_place(connection: str) -> Place:
     known = options.get("region"), region_in(server.host), os.environ.get("AWS_REGION"), os.environ.get("AWS_DEFAULT_REGION")
     region = next((name for name in known if name and is_region(name)), None)
     if region is None:
-        raise Misconfigured(f"{_WHAT}: which region the collection is in is not known; add ?region=REGION")
+        raise Misconfigured(f"{_WHAT}: the region of the collection is unknown; add ?region=REGION")
     return Place(server.host, server.port, server.protocol == "https", region, _indexes(options.get("indexes")))
 
 

@@ -343,4 +343,6 @@ def _check_text(index: IndexName, record: VectorRecord) -> None:
         for text in (record.id, record.text, record.source_id, record.chunk_id):
             text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"record in {index}: text to be stored holds a lone surrogate, which is no character") from error
+        raise InvalidInput(
+            f"record in {index}: the text contains a lone surrogate, which is not a valid character"
+        ) from error

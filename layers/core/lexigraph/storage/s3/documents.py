@@ -91,7 +91,7 @@ class S3DocumentStore:
             if not page.get("IsTruncated"):
                 return
             if request.get("ContinuationToken") == page["NextContinuationToken"]:
-                raise StoreUnavailable(f"s3://{self.place.name}: a listing does not go on; try again")
+                raise StoreUnavailable(f"s3://{self.place.name}: a listing was cut short; try again")
             request["ContinuationToken"] = page["NextContinuationToken"]
 
     def _top(self, tenant: Tenant) -> str:

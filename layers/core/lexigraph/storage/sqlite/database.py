@@ -154,7 +154,7 @@ class Database:
             ledger.suspend(connection)
             for step in range(found or self._version, self._version):
                 if step not in self._migrations:
-                    raise Misconfigured(f"{self.path}: format {found} is too old to be converted; ingest into a new folder")
+                    raise Misconfigured(f"{self.path}: format {found} is too old to convert; ingest into a new folder")
                 _execute(connection, self._migrations[step])
             connection.execute(f"PRAGMA user_version={self._version}")
             ledger.install(connection, next((of for file in siblings(self.path) if (of := belongs_to(file))), ""))
@@ -183,7 +183,7 @@ class Database:
         found: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if owner != APPLICATION_ID:
             if tables or owner or found:
-                raise Misconfigured(f"{self.path}: is a SQLite file of another program; choose another folder")
+                raise Misconfigured(f"{self.path}: is a SQLite file of another program; use another folder")
             return 0
         if found > self._version:
             raise Misconfigured(
@@ -222,7 +222,7 @@ class _Handle:
         if self._connection is not None and (found != self.file or (self._still and _log_of(self.path).exists())):
             self.close()
         if found is None and not create:
-            raise StoreUnavailable(f"{self.path}: cannot be found; put the file back, then try again")
+            raise StoreUnavailable(f"{self.path}: is missing; restore the file, then try again")
         self.connect()
 
     def connect(self) -> sqlite3.Connection:

@@ -114,7 +114,7 @@ def net(
         nodes |= dict.fromkeys(frontier)
     edges = sorted((edge for edge in every if nodes.keys() >= set(edge[1:])), key=lambda e: (e[1:], e[0]))
     if not lives:
-        raise NotFound(f"no live node {node_id[:60]!r}")
+        raise NotFound(f"node {node_id[:60]!r} does not exist")
     ends = {node_id, *(end for edge in every for end in edge[1:])}
     return {
         "nodes": [{"id": node, "label": shown(node), "type": _kind(node)} for node in nodes],
