@@ -127,7 +127,7 @@ def test_a_server_is_open_only_where_no_key_was_ever_made(tmp_path: Path, state:
         if "revoked" in state:
             assert here("keys", "revoke", "--tenant", tenant, key, cwd=tmp_path).code == 0
     with serving(tmp_path) as server:
-        expected = (200, "no key is asked for until one is made") if state == "never" else (401, "a key is asked for")
+        expected = (200, "no key is required until the first") if state == "never" else (401, "requests need a key")
         assert server.ask("GET", "/documents").status_code == expected[0]
         assert expected[1] in server.said
 

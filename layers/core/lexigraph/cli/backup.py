@@ -34,7 +34,7 @@ def backup(context: typer.Context, file: FileArgument, json_: JsonOption = False
         print_json({**told, "made_at": done.made_at})
     else:
         held = f"{counted(done.documents, 'document')} in {counted(len(done.files), 'file')}, {decimal(size)}"
-        held += "; read again and whole"
+        held += ", verified"
         invocation.out.print(f"{file}: {held}", soft_wrap=True, markup=False)
 
 

@@ -117,7 +117,7 @@ def _embed(settings: Settings) -> str:
 
     embedder = make_embedder(settings)
     spent = [_timed(lambda: embedder.embed_questions(["Which model is this?"])) for _ in range(2)]
-    return f"{embedder.label} answers: {duration(spent[0])} with loading, {duration(spent[1])} a text"
+    return f"{embedder.label} responds: {duration(spent[0])} including loading, {duration(spent[1])} per text"
 
 
 def _ask(settings: Settings, probe: bool) -> str:
@@ -126,9 +126,9 @@ def _ask(settings: Settings, probe: bool) -> str:
 
     llm = make_llm(settings)
     if llm is None:
-        return "none: answers quote the sources, statements are found without one"
+        return "none: answers quote the sources"
     if not probe:
-        return f"{llm.name} is configured; not asked, since it may cost money: --probe-llm asks for one word"
+        return f"{llm.name} is configured; not called, since it may cost money: --probe-llm sends a one-word request"
     return f"{llm.name} answers: {duration(_timed(lambda: llm.complete(Prompt('Reply with the word yes.', max_tokens=16))))}"
 
 
@@ -144,7 +144,7 @@ def _extract(settings: Settings) -> str:
     extractor = make_extractor(settings, make_llm(settings))
     text = "Ada Lovelace worked in London."
     chunk = ChunkText(seq=0, title="", headings=(), text=text, start=0, end=len(text))
-    return f"local: spaCy works: {duration(_timed(lambda: list(extractor.extract([chunk]))))} with loading"
+    return f"local: spaCy works: {duration(_timed(lambda: list(extractor.extract([chunk]))))} including loading"
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -163,7 +163,7 @@ def check_extras() -> Iterator[Check]:
         missing = [name for name in dict.fromkeys(packages) if not _installed(name)]
         if missing:
             detail = f"not installed: {', '.join(missing)}"
-            yield Check("packages", extra, "note", detail, f'pip install "lexigraph[{extra}]", if you want it')
+            yield Check("packages", extra, "note", detail, f'optional: pip install "lexigraph[{extra}]"')
         else:
             yield Check("packages", extra, "ok", "installed")
 
@@ -234,7 +234,7 @@ def check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
             yield from _built_again(settings)
         if not found:
             size = sum(path.stat().st_size for name in FILES if (path := folder / name).is_file())
-            yield Check("files", str(folder), "ok", f"{decimal(size)} are as they were written")
+            yield Check("files", str(folder), "ok", f"{decimal(size)} intact")
 
 
 _AGAIN = "ingest it again"
@@ -296,12 +296,12 @@ def check_documents(settings: Settings, *, repair: bool) -> Iterator[Check]:
                 left = {found.source_id for found in index.repair(tenant=tenant, dry_run=True)} if again else set[str]()
                 count = len(index.documents(tenant=tenant))
         except LexigraphError as error:
-            yield Check("documents", "comparison", "problem", str(error), "put the stores right first")
+            yield Check("documents", "comparison", "problem", str(error), "fix the stores first")
             return
         yield from (_document_check(found, whole=found.source_id not in left) for found in findings)
         if not findings:
             of = "" if tenant == settings.tenant else f" of tenant {tenant}"
-            yield Check("documents", "comparison", "ok", f"{counted(count, 'document')}{of}, the same in all stores")
+            yield Check("documents", "comparison", "ok", f"{counted(count, 'document')}{of}, consistent in all stores")
 
 
 def _document_check(found: "Finding", *, whole: bool) -> Check:

@@ -90,7 +90,7 @@ def examine(settings: Settings, *, repair: bool, probe_llm: bool) -> Iterator[Ch
     if stores and all(check.status != "problem" for check in stores):
         yield from check_documents(settings, repair=repair)
     elif stores:
-        yield Check("documents", "comparison", "note", "left out", "put the stores right first")
+        yield Check("documents", "comparison", "note", "skipped", "fix the stores first")
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Check]:

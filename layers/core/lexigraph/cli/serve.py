@@ -80,14 +80,14 @@ def serve_until_interrupted(
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         places = f"explorer at {address}/explorer/, documentation at {address}/docs"
         invocation.err.print(f"listening on {address}, {places}", soft_wrap=True, highlight=False)
-        if not (PAGE / "index.html").is_file():
-            invocation.err.print("the explorer is not built here: `make web` builds it, also while this runs")
         if opens:
-            until = " until one is made" if opens == UNTIL_KEY else ""
-            told = f"no key is asked for{until}: everybody on this machine is tenant {settings.tenant}"
+            until = " until the first one is created" if opens == UNTIL_KEY else ""
+            told = f"no key is required{until}; all requests from this machine act for tenant {settings.tenant}"
             invocation.err.print(told, soft_wrap=True, highlight=False)
         else:
-            invocation.err.print("a key is asked for in X-API-Key; `lexigraph keys create` makes one")
+            invocation.err.print("requests need a key in X-API-Key; create one with `lexigraph keys create`")
+        if not (PAGE / "index.html").is_file():
+            invocation.err.print("the explorer is not built; run `make web`, also while the server runs")
         if browse:  # what the browser asks for waits until a process answers
             webbrowser.open(f"{address}/explorer/")
         shared = folder if workers > 1 else ""
