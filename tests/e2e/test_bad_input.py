@@ -247,7 +247,7 @@ def test_reading_where_no_database_is_creates_none(command: list[str], tmp_path:
     ("setting", "words"),
     [
         ("embedding_model=nonsense", "LEXIGRAPH_EMBEDDING_DIMENSION"),
-        ("graph_store=nonsense://host", "scheme 'nonsense' is unknown"),
+        ("graph_store=nonsense://host", "unknown scheme 'nonsense'"),
         ("graph_store=neptune-db://", "expected neptune-db://HOST"),
         ("llm=nonsense", "llm 'nonsense' is not known"),
         ("extractor=nonsense", "LEXIGRAPH_EXTRACTOR"),

@@ -215,8 +215,8 @@ def test_a_parameter_by_name_is_a_number_a_flag_nothing_or_text() -> None:
         (["--retriever", "multidoc", "--arg", "top_k=3"], "unknown parameter 'top_k'"),
         (["--retriever", "bm25", "--arg", "vss_top_k=3"], "unknown parameter 'vss_top_k'"),
         (["--retriever", "hybrid", "--arg", "top_k=3", "--arg", "top-k=4"], "--arg top_k is given twice"),
-        (["--arg", "bm25_weight=1", "--bm25-weight", "1"], "--arg bm25_weight and --bm25-weight say the same"),
-        (["--arg", "max_search_results=1", "--limit", "1"], "--limit and --max-search-results say the same"),
+        (["--arg", "bm25_weight=1", "--bm25-weight", "1"], "--arg bm25_weight and --bm25-weight are the same"),
+        (["--arg", "max_search_results=1", "--limit", "1"], "--limit and --max-search-results are the same"),
     ],
 )
 def test_a_bad_parameter_is_refused_by_its_name(tmp_path: Path, command: str, arguments: list[str], complaint: str) -> None:

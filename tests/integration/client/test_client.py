@@ -169,7 +169,7 @@ def test_multihop_asks_in_the_namespace_of_an_upload(client: Client) -> None:
 def test_an_ingest_tells_its_events(client: Client) -> None:
     names = [event.name or event.data["stage"] for event in client.ingest_stream("pages")]
     assert (names[0], names[-1]) == ("start", "done")
-    with pytest.raises(Conflict, match="over"):
+    with pytest.raises(Conflict, match="already ended"):
         client.cancel_job(client.jobs()[0]["id"])
 
 

@@ -333,7 +333,7 @@ def test_embeddings_that_cannot_be_used_are_refused(bedrock, reply, said):
 
 
 def test_an_unknown_embedding_model_and_a_wrong_dimension_are_refused_before_any_call(bedrock):
-    with pytest.raises(InvalidInput, match=r"bedrock:some.other-model is not known: use a model of titan"):
+    with pytest.raises(InvalidInput, match=r"bedrock:some.other-model is unknown: use a model of titan"):
         bedrock.embedder("some.other-model", 256)
     with pytest.raises(InvalidInput, match=r"embedding_dimension 300 .*: use 256, 512, 1024"):
         bedrock.embedder(TITAN, 300)

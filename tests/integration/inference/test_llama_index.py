@@ -196,7 +196,7 @@ def test_a_class_that_cannot_be_made_says_why_without_the_key_that_it_was_given(
 
 @pytest.mark.parametrize("dotted", ["MockLLM", "os.system('x')", "a..b", ".a"])
 def test_what_is_no_dotted_name_is_refused(dotted):
-    with pytest.raises(InvalidInput, match="no dotted class name"):
+    with pytest.raises(InvalidInput, match="not a dotted class name"):
         of_class(dotted, {}, "llm_options")
 
 

@@ -505,7 +505,7 @@ def test_jobs_of_the_command_line_that_were_left_behind_do_not_count(service: Se
 
 
 def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) -> None:
-    slow = {"text": "Ann sat. " * 90_000}
+    slow = {"text": "Ann sat. " * 45_000}
     with tenants(service) as (mine, others), ThreadPoolExecutor(8) as pool:
         waiting = [pool.submit(mine.post, "/estimate", json=slow, timeout=SECONDS) for _ in range(5)]
         time.sleep(0.5)

@@ -343,7 +343,7 @@ def test_a_reply_that_cannot_be_used_is_repaired_once(bad, shown, reason):
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (MalformedReply("no JSON", "Sorry"), "no JSON"),
+        (MalformedReply("no JSON", "Sorry"), "not valid JSON"),
         (MalformedReply("cut", "{", truncated=True), "raise LEXIGRAPH_EXTRACT_MAX_TOKENS"),
         ({"themes": []}, "'topics' must be a list"),
     ],
