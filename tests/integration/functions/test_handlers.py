@@ -212,7 +212,7 @@ def test_to_embed_by_the_model_in_use_is_refused_and_told_to_the_job(there: Depl
 
 
 def test_a_bulk_load_without_neptune_is_refused(there: Deployed) -> None:
-    with pytest.raises(InvalidInput, match="the bulk loader is Neptune's"):
+    with pytest.raises(InvalidInput, match="bulk loading needs Neptune"):
         invoke("build", event("build.load"))
 
 

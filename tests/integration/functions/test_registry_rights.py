@@ -173,7 +173,7 @@ def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp
         watched.call("start", message("start.deleted", key=SECOND_KEY, sequencer="0065A1B2C3D4E5F603"))
         watched.call("remove", event("remove", run=made.started()[-1]["run"]))
         let_time_pass(made)
-        with pytest.raises(InvalidInput, match="is the one in use"):
+        with pytest.raises(InvalidInput, match="is already in use"):
             watched.call("build", event("build.reembed", model=""))
         assert watched.call("remove", event("remove.tend")) == {"tenants": 1, "late_writers": 1}
 

@@ -104,7 +104,7 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
             if name == "build":
                 refused = running(name).invoke(event("build.relate")).error
                 same = running(name).invoke(event("build.reembed", model="")).error
-                assert same is not None and "is the one in use" in same["errorMessage"]
+                assert same is not None and "is already in use" in same["errorMessage"]
         found = content(made.stores)
         failed = event("finish.failed", run=asked["run"])
         registry.finish_job(DEFAULT, asked["run"]["job_id"], "RUNNING", {})
