@@ -11,7 +11,8 @@ const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/\b(private key|access key|secret|credential)/i, () => "Remove the secret from the file and upload it again."],
   [/password|encrypt/i, () => "Save it without a password and upload it again."],
   [/unsupported type/i, () => "Save it in one of the formats above."],
-  [/is empty|no text/i, (name) => (/\.pdf$/i.test(name) ? "If its pages are scans, run text recognition (OCR) first." : "Check that it is the right file.")],
+  [/is empty/i, () => "Check that it is the right file."],
+  [/no text/i, (name) => (/\.pdf$/i.test(name) ? "If its pages are scans, run text recognition (OCR) first." : "Check that it is the right file.")],
   [/too large|larger than|limit|more than/i, () => "Split it into smaller files."],
 ];
 

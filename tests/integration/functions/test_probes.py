@@ -479,5 +479,5 @@ def test_what_iam_let_through_is_removed(services: Services) -> None:
 
 
 def test_an_unknown_group_is_refused(services: Services) -> None:
-    with pytest.raises(InvalidInput, match=r"probe.groups: 'graph.drop' is not known: use .*graph.read"):
+    with pytest.raises(InvalidInput, match=r"probe.groups: 'graph.drop' is unknown: use one of .*graph.read"):
         services.probe("build", "graph.drop")

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 HEAVY = (
     *("llama_index", "spacy", "onnxruntime", "tokenizers", "mcp", "boto3", "botocore", "pandas", "uvicorn"),
     *("sklearn", "sentence_transformers", "re2", "pypdf", "docx", "openpyxl", "lxml", "typer", "rich", "httpx"),
@@ -22,8 +20,8 @@ def test_making_the_application_loads_nothing_heavy() -> None:
     assert done.stdout.split() == []
 
 
-@pytest.mark.slow
-def test_importing_the_application_takes_at_most_a_second_of_processor_time() -> None:
-    code = "import time, lexigraph.api.app; print(time.process_time())"  # with what the interpreter itself takes to start
-    runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120) for _ in range(3))
-    assert min(float(done.stdout) for done in runs) <= 1.0
+def test_importing_the_application_loads_few_modules() -> None:
+    # 677 of them; what they take depends on the machine: `python -m bench.api_import` measures it
+    code = "import sys, lexigraph.api.app; print(len(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
+    assert int(done.stdout) <= 700

@@ -148,10 +148,9 @@ async function follow(key: number, job: string): Promise<void> {
     try {
       const { events } = await get("/jobs/{job_id}/events", { path: { job_id: job }, query: { after } });
       const last = events.at(-1);
-      if (last) {
-        after = last.seq;
-        change(key, { event: last });
-      }
+      if (last) after = last.seq;
+      const step = events.filter((e) => e.stage !== "warning").at(-1);
+      if (step) change(key, { event: step });
       const now = await get("/jobs/{job_id}", { path: { job_id: job } });
       if (now.status === "RUNNING") continue;
       const how = outcome(now);
