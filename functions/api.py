@@ -1,4 +1,7 @@
-"""The HTTP API as a function behind the gateway: `query` and `manage` are the same application with other rights."""
+"""The HTTP API as a function behind the gateway: `query` and `manage` are the same application with other rights.
+
+`curate` is a part of it.
+"""
 
 import json
 from collections.abc import Callable
@@ -17,15 +20,15 @@ from lexigraph.model.errors import LexigraphError
 MOST_BYTES = 6_000_000  # of a reply; what is longer Lambda refuses, and the gateway answers that the service failed
 
 
-def proxied() -> Callable[[dict[str, Any], Any], Any]:
-    """Return a handler of the events of a proxy integration."""
-    service = Service(settings())
+def proxied(*only: str) -> Callable[[dict[str, Any], Any], Any]:
+    """Return a handler of the events of a proxy integration; ``only`` names the routes that it serves, default all."""
+    service = Service(settings(), decides="decisions" in only)
     # before the first call, or in the snapshot that all start from; what cannot be opened is told to who asks
     with suppress(LexigraphError):
         _ = service.stores
     # all that is answered is text; as anything else the gateway would hand it on in Base64
     text = [*DEFAULT_TEXT_MIME_TYPES, "image/svg+xml"]
-    adapter = Mangum(create_app(settings(), service), lifespan="off", text_mime_types=text)
+    adapter = Mangum(create_app(settings(), service, only=only), lifespan="off", text_mime_types=text)
 
     @function(dict[str, Any])
     def handler(event: dict[str, Any]) -> Any:

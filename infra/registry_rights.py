@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 _READ = ("GetItem", "BatchGetItem", "Query")
 _NOTE = ("PutItem", "UpdateItem")
-_WRITE = (*_NOTE, "DeleteItem", "BatchWriteItem", "ConditionCheckItem")
+_ADD = (*_NOTE, "BatchWriteItem")
+_WRITE = (*_ADD, "DeleteItem", "ConditionCheckItem")
 
 _OF_TENANTS = ("t#*",)  # no name of a tenant has a #, so that a pattern with two more of them never means its list of keys
 _KEYS = ("system#key#*",)
@@ -21,6 +22,8 @@ _NEW_JOB = (*_RUN, "t#*#jobs", "t#*#meta")
 _RESULTS = ("t#*#entry#*", "t#*#entries#*", "t#*#waiting#*")
 _LATE = "system#late"  # whose leases were taken before they gave them back
 _DOCUMENTS = ("t#*#meta", "t#*#doc#*", "t#*#uris", "t#*#uris-of#*", "t#*#lease#*", _LATE)
+# decisions, the lease of that name, and that of who settles entities
+_CURATED = ("t#*#curation", "t#*#lease#collector")
 _ALL_OF_DOCUMENTS = (*_RUN, *_DOCUMENTS, *_RESULTS, "t#*#owners#*")
 _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "parse": _RUN,
@@ -32,14 +35,17 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
     "start": _NEW_JOB,
     "manage": _NEW_JOB,
     "follow": _NEW_JOB,
+    "curate": (*_CURATED, "t#*#meta", _LATE),
     "query": _SEEN,
     "stream": _SEEN,
     "authorize": (),
     "bulk": _RESULTS,  # no function: whoever runs `lexigraph bulk`
 }
-_ASKED = ("query", "manage", "stream", "follow")
+_BY = {"query": _NOTE, "stream": _NOTE, "curate": _ADD}  # others change items by any of these actions
+_ASKED = ("query", "manage", "curate", "stream", "follow")
 _CHANGED = ("t#*#doc#*", "t#*#uris-of#*")  # what documents are known to yield, by which those that changed are found
-_READ_ALONE = {"authorize": _KEYS, "bulk": ("t#*#entry#*", *_CHANGED)}  # others read all items of tenants
+# others read all items of tenants
+_READ_ALONE = {"authorize": _KEYS, "curate": _CURATED, "bulk": ("t#*#entry#*", *_CHANGED)}
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,6 @@ def rights(job: str, *, signed: bool = False) -> list[RegistryRight]:
     written = _WRITTEN[job]
     late = (_LATE,) if _LATE in written else ()
     signers = _SIGNERS if signed and job in _ASKED else ()
-    reads = RegistryRight(_READ, _READ_ALONE.get(job, (*_OF_TENANTS, *late, *signers)))
-    changes = _NOTE if written == _SEEN else _WRITE
+    reads = RegistryRight(_READ, (*_READ_ALONE.get(job, (*_OF_TENANTS, *late)), *signers))
+    changes = _BY.get(job, _WRITE)
     return [reads, RegistryRight(changes, written)] if written else [reads]

@@ -26,7 +26,7 @@ from tests.standins.lambda_runtime import payload
 
 INBOX = "lexigraph-inbox"  # as the payloads name it
 KEY = "default/default/harbour.md"
-ALL = (*FUNCTIONS, "start", "authorize", "query", "manage")
+ALL = (*FUNCTIONS, "start", "authorize", "query", "manage", "curate")
 
 
 def invoke(name: str, event: Any) -> Any:
@@ -134,5 +134,5 @@ def deployed(
 def forget() -> None:
     for made in (runtime.settings, runtime.registry, work.inbox, work.workflow, once._kept):
         made.cache_clear()
-    for name in ("query", "manage"):  # which make their application when they are loaded
+    for name in ("query", "manage", "curate"):  # which make their application when they are loaded
         sys.modules.pop(f"functions.{name}.handler", None)

@@ -1,7 +1,7 @@
 """Drives a deployment from upload to answer, as somebody outside: a bucket, an address and a key.
 
 The same for the emulator (``make emulate``) and for a deployment in an account (``make smoke``). All of it belongs to the
-tenant `lexigraph-smoke`, and nothing of it stays but the records of its jobs.
+tenant `lexigraph-smoke`, and nothing of it stays but the records of its jobs and of a decision about names, undone.
 """
 
 import json
@@ -17,6 +17,8 @@ from infra.layers import ROOT
 from infra.live import http
 from infra.live.told import Failed, check, quote, say, step
 from lexigraph.api.explorer import PAGE
+from lexigraph.model.ids import entity_id
+from lexigraph.model.tenant import Tenant
 
 TENANT = "lexigraph-smoke"
 CORPUS = ROOT / "examples" / "corpus"
@@ -24,6 +26,8 @@ KEPT, REPLACED, DELETED = "tidewater.md", "nightjar-runbook.md", "lanternfish.md
 OLD, NEW = "#harbour-bell", "#copper-lantern"  # what the replaced document says in its versions
 TWO_HOPS = "In which channel is the failover announced when the writer of Tidewater fails?"
 OF_DELETED, SAYS = "Which team maintains Lanternfish?", "Basalt Team"
+MEANT, OTHER = "Tidewater", "Nightjar Runbook"  # two names that are merged for a while
+_SCOPES = ("--scope", "read", "--scope", "ingest", "--scope", "admin")
 _CALL_SECONDS, _LOOK_SECONDS = 60.0, 0.5
 
 
@@ -59,7 +63,7 @@ class Deployment:
     def keyed(self) -> Iterator[None]:
         """Have a key meanwhile; it is revoked in the end."""
         with step("lexigraph keys create"):
-            made = json.loads(self._keys("create", "--name", "smoke", "--scope", "read", "--scope", "ingest", "--json"))
+            made = json.loads(self._keys("create", "--name", "smoke", *_SCOPES, "--json"))
             self.key = made["key"]
         try:
             self._known = {job["id"] for job in self.call("/jobs")["jobs"]}
@@ -99,9 +103,9 @@ class Deployment:
             raise Failed(f"{path} answered {status}: {reply}")
         return reply
 
-    def asked(self, path: str, key: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
+    def asked(self, path: str, key: str, body: dict[str, Any] | None = None, method: str = "") -> tuple[int, Any]:
         """Return what the API answers to a caller with a key, and its status."""
-        return http.ask(self.place.api + path, key, body, seconds=_CALL_SECONDS)
+        return http.ask(self.place.api + path, key, body, seconds=_CALL_SECONDS, method=method)
 
     def page(self, path: str) -> str:
         """Return a file of the explorer, asked for as a browser does: without a key.
@@ -148,6 +152,22 @@ class Deployment:
         found = self.call("/documents")["documents"]
         return {document["uri"].rpartition("/")[2]: document["state"] for document in found}
 
+    def merge(self, name: str, other: str) -> str:
+        """Have two names mean one entity; return the id of the decision."""
+        status, made = self.asked("/curation/decisions", self.key, {"name": name, "others": [other]})
+        check(status == 201, f"a merge answered {status}: {made}")
+        return str(made["id"])
+
+    def undo(self, decision: str) -> None:
+        """Undo a decision."""
+        status, told = self.asked(f"/curation/decisions/{decision}", self.key, method="DELETE")
+        check(status == 200 and bool(told["undone_at"]), f"undoing a merge answered {status}: {told}")
+
+    def aliases(self, name: str) -> list[str]:
+        """Return the other names of an entity."""
+        found = self.call(f"/entities/{entity_id(Tenant(TENANT), name)}")["aliases"]
+        return [alias["name"] for alias in found]
+
     def answer(self, question: str, *, answerable: bool = True) -> tuple[str, set[str], set[str]]:
         """Return the answer to a question, the files that it cites and those that were found for it.
 
@@ -182,8 +202,34 @@ def look(deployed: Deployment) -> None:
     say(f"          /explorer/ and {', '.join(named)}")
 
 
+def curate(deployed: Deployment) -> None:
+    """Merge two names, which is in the next answer, and undo it."""
+
+    def remembered() -> list[bool]:
+        return [deployed.call("/query", {"question": TWO_HOPS})["cached"] for _ in range(2)]
+
+    before = deployed.aliases(MEANT)
+    remembered()
+    decision = deployed.merge(MEANT, OTHER)
+    check(_soon(lambda: OTHER in deployed.aliases(MEANT)), f"{OTHER} is not another name of {MEANT}")
+    say(f"          {MEANT} is {OTHER}, too")
+    check(remembered()[0] is False, "an answer from before the merge is remembered")
+    deployed.undo(decision)
+    check(_soon(lambda: deployed.aliases(MEANT) == before), f"{MEANT} still has other names: {deployed.aliases(MEANT)}")
+    check(remembered()[0] is False, "an answer from before the merge was undone is remembered")
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
+    """Tell whether something holds now or in some seconds: readers of the graph are a moment behind its writer."""
+    for _ in range(10):
+        if holds():
+            return True
+        time.sleep(_LOOK_SECONDS)
+    return False
+
+
 def drive(deployed: Deployment) -> None:
-    """Upload, ask, stream, replace, delete, and look whether the answers are what the documents say."""
+    """Upload, ask, stream, merge names, replace, delete, and look whether the answers are what the documents say."""
     for name in (KEPT, REPLACED, DELETED):
         with step(f"{name} uploaded and taken in"):
             deployed.put(name, (CORPUS / name).read_text("utf-8"))
@@ -202,6 +248,8 @@ def drive(deployed: Deployment) -> None:
         answer, first, last = deployed.streamed(TWO_HOPS)
     check(OLD in answer, f"the streamed answer lacks {OLD}: {answer}")
     say(f"          first words after {first:.1f} s, the end after {last:.1f} s")
+    with step("two names merged, and told apart again"):
+        curate(deployed)
     with step("one replaced"):
         deployed.put(REPLACED, (CORPUS / REPLACED).read_text("utf-8").replace(OLD, NEW))
         deployed.wait()

@@ -19,16 +19,16 @@ class Event(NamedTuple):
 
 
 def fetch(
-    url: str, headers: Mapping[str, str], body: dict[str, Any] | None = None, *, seconds: float
+    url: str, headers: Mapping[str, str], body: dict[str, Any] | None = None, *, seconds: float, method: str = ""
 ) -> tuple[int, Message, bytes]:
-    """Send a request, a POST when it has a body; return the status, the headers and the body of the reply."""
-    with _sent(url, headers, body, seconds) as reply:
+    """Send a request, by default a POST when it has a body; return the status, the headers and the body of the reply."""
+    with _sent(url, headers, body, seconds, method) as reply:
         return reply.status, reply.headers, reply.read()
 
 
-def ask(url: str, key: str = "", body: dict[str, Any] | None = None, *, seconds: float) -> tuple[int, Any]:
+def ask(url: str, key: str = "", body: dict[str, Any] | None = None, *, seconds: float, method: str = "") -> tuple[int, Any]:
     """Send a request with a key; return the status and the JSON of the reply."""
-    status, _, reply = fetch(url, _headers(key), body, seconds=seconds)
+    status, _, reply = fetch(url, _headers(key), body, seconds=seconds, method=method)
     return status, json.loads(reply or "null")
 
 
@@ -50,13 +50,15 @@ def _headers(key: str) -> dict[str, str]:
 
 
 @contextmanager
-def _sent(url: str, headers: Mapping[str, str], body: dict[str, Any] | None, seconds: float) -> Iterator[HTTPResponse]:
+def _sent(
+    url: str, headers: Mapping[str, str], body: dict[str, Any] | None, seconds: float, method: str = ""
+) -> Iterator[HTTPResponse]:
     at = urlsplit(url)
     kind = HTTPSConnection if at.scheme == "https" else HTTPConnection
     connection = kind(at.netloc, timeout=seconds)
     try:
-        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-        connection.request(method, f"{at.path}{'?' if at.query else ''}{at.query}", data, dict(headers))
+        usual, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+        connection.request(method or usual, f"{at.path}{'?' if at.query else ''}{at.query}", data, dict(headers))
         yield connection.getresponse()
     finally:
         connection.close()

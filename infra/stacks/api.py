@@ -1,4 +1,4 @@
-"""Api: one REST API under one kind of key; `query` reads, `manage` writes, `stream` reads and streams.
+"""Api: one REST API under one kind of key; `query` reads, `manage` and `curate` write, `stream` reads and streams.
 
 Where it is wanted, a second one with the same routes for who signs with IAM, and a name of one's own for the first.
 """
@@ -16,7 +16,7 @@ from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
 
 from infra.constructs.extraction import extraction
-from infra.constructs.function import Function
+from infra.constructs.function import Function, Rights
 from infra.constructs.logs import LogGroup
 from infra.deployment import Deployment
 from infra.layers import ROOT
@@ -31,6 +31,7 @@ _ADAPTER_ACCOUNT, _ADAPTER_VERSION = "753240598075", 25
 _SECONDS = 29  # API Gateway waits no longer for what is not streamed
 _STREAM_SECONDS = 300
 _FOLLOW_SECONDS = _STREAM_SECONDS - 15  # of a job, after which the client is told where to go on
+_DECIDE_SECONDS = 120  # a decision is carried out also when the gateway has given up
 _KEY_CACHE_SECONDS = 60
 # operations by function; all others of the API go to `query`, and so does what the API does not know
 _MANAGED = (
@@ -42,6 +43,7 @@ _MANAGED = (
     "POST /cache/clear",
     "POST /unstructured/upload_document",
 )
+_DECIDED = ("POST /curation/decisions", "DELETE /curation/decisions/{decision_id}")
 _STREAMED = ("POST /query", "GET /jobs/{job_id}/events", "POST /mcp")
 _FOLLOWED = ("GET /ingest/stream", "POST /ingest/stream")  # takes in and streams
 # files of the page, which hold nothing secret: by the function that may write nothing, as strangers may ask for them
@@ -123,9 +125,13 @@ class ApiStack(Stack):
 
     def _asked(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
         """Make the functions that answer whole. `manage` reads files, to tell what taking them in would cost."""
-        # who waits hears of it from the application, before the gateway gives up
-        of_gateway = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": str(_SECONDS - 3)}
-        behind: dict[str, Any] = {"environment": {**environment, **of_gateway}, "seconds": _SECONDS, "snap_start": True}
+
+        def answering(seconds: int) -> dict[str, Any]:
+            # who waits hears of it from the application, before the gateway gives up
+            of_gateway = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": str(seconds - 3)}
+            return {"environment": {**environment, **of_gateway}, "seconds": seconds}
+
+        behind = {**answering(_SECONDS), "snap_start": True}
         layers, guided = extraction(self, deployment.profile)
         managing = {**behind, "environment": {**behind["environment"], **guided}}
         return {
@@ -134,6 +140,7 @@ class ApiStack(Stack):
             ),
             "query": Function(self, "query", deployment, **behind, memory=2_048, inside=True),
             "manage": Function(self, "manage", deployment, **managing, memory=1_024, files=True, layers=layers),
+            "curate": Function(self, "curate", deployment, **answering(_DECIDE_SECONDS), memory=1_024, inside=True),
         }
 
     def _streaming(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
@@ -156,10 +163,11 @@ class ApiStack(Stack):
         }
 
     def _grant(self, data: DataStack, ingestion: IngestionStack) -> None:
-        """Give each function its rights: readers the stores, those that take documents in and out the ways there."""
+        """Give each function its rights: readers the stores, `curate` also to write them, others the ways to documents."""
         for job, function in self.functions.items():
             reads = job in ("query", "stream")
-            function.may(graph="read" if reads else "", artefacts="read" if job == "query" else "", models=reads)
+            graph: Rights = "write" if job == "curate" else "read" if reads else ""
+            function.may(graph=graph, artefacts="read" if job == "query" else "", models=reads)
             if job in ("manage", "follow"):  # by the bucket, the state machine and the registry alone
                 data.grant_objects(function.own_role, data.documents, write=True)
                 ingestion.machine.grant_start_execution(function)
@@ -258,6 +266,7 @@ class ApiStack(Stack):
     def _routes(self, api: apigateway.RestApi, to: Mapping[str, apigateway.LambdaIntegration]) -> None:
         chosen = {
             **dict.fromkeys(_MANAGED, "manage"),
+            **dict.fromkeys(_DECIDED, "curate"),
             **dict.fromkeys(_STREAMED, "stream"),
             **dict.fromkeys(_FOLLOWED, "follow"),
         }

@@ -119,7 +119,7 @@ def test_a_network_that_is_there_is_taken_as_it_is_and_gets_endpoints_and_groups
     (group,) = found.of("Neptune::DBSubnetGroup")
     assert group.properties["SubnetIds"] == list(SUBNETS)
     inside = {job: p["VpcConfig"]["SubnetIds"] for job, p in found.functions.items() if "VpcConfig" in p}
-    assert inside == {job: list(SUBNETS) for job in ("query", "stream", "build", "finish", "remove")}
+    assert inside == {job: list(SUBNETS) for job in ("query", "stream", "curate", "build", "finish", "remove")}
     assert not json.loads((found.folder / "manifest.json").read_text("utf-8")).get("missing")  # no account was asked
 
 
@@ -182,7 +182,7 @@ def test_functions_may_be_called_by_both_apis_of_this_deployment(templates: OF) 
         r.properties for r in found.of("Lambda::Permission") if "<api/Signed>" in str(r.properties.get("SourceArn"))
     ]
     called = {p["FunctionName"] for p in of_signed}
-    assert called == {f"<api/{job}>" for job in ("Query", "Manage", "Stream", "Follow")}
+    assert called == {f"<api/{job}>" for job in ("Query", "Manage", "Curate", "Stream", "Follow")}
     assert {p["Principal"] for p in of_signed} == {"apigateway.amazonaws.com"}
 
 
@@ -243,7 +243,7 @@ def test_who_looks_signers_up_reads_their_keys_and_writes_none(templates: OF) ->
         for action in s.actions
         if "system#key" in s.conditions and s.role != "authorize"
     }
-    assert keys.keys() == {"query", "manage", "stream", "follow"}
+    assert keys.keys() == {"query", "manage", "curate", "stream", "follow"}
     assert {action.split(":")[1] for action in keys.values()} <= {"GetItem", "BatchGetItem", "Query"}
     assert not [s for s in templates("placed").statements if s.role != "authorize" and '"system#key#*"' in s.conditions]
 

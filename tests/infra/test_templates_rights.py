@@ -123,6 +123,23 @@ def test_who_reads_can_write_nothing_but_what_was_shown(templates: OF, profile: 
         assert permissions == ["aoss:DescribeIndex", "aoss:ReadDocument"]
 
 
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_who_curates_has_the_graph_its_decisions_and_nothing_else(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    of_registry = {
+        s.conditions: set(s.actions) for s in found.statements if s.role == "curate" and "<data/Registry>" in s.resources
+    }
+    read, held = ["t#*#curation", "t#*#lease#collector"], ["t#*#meta", "system#late"]
+    assert of_registry == {
+        leading(read): {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"},
+        leading([*read, *held]): {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:BatchWriteItem"},
+    }
+    services = {action.split(":")[0] for action in found.may("curate")}
+    assert services == {"logs", "xray", "ec2", "dynamodb", "kms", "neptune-db", "aoss"}
+    graph = {action for action in found.may("curate") if action.startswith("neptune-db:")}
+    assert graph == {f"neptune-db:{kind}DataViaQuery" for kind in ("Read", "Write", "Delete")}
+
+
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_the_authorizer_reads_api_keys_and_nothing_else(templates: OF, profile: str) -> None:
     registry = [s for s in templates(profile).statements if s.role == "authorize" and "dynamodb:GetItem" in s.actions]
@@ -160,7 +177,7 @@ def test_only_functions_in_the_network_have_rights_on_graph_and_vectors(template
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
-@pytest.mark.parametrize("job", ["build", "finish", "remove", *READERS])
+@pytest.mark.parametrize("job", ["build", "finish", "remove", "curate", *READERS])
 def test_who_reaches_the_stores_runs_in_the_network(templates: OF, profile: str, job: str) -> None:
     found = templates(profile)
     assert found.functions[job]["VpcConfig"]["SecurityGroupIds"] == ["<network/Functions.GroupId>"]

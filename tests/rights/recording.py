@@ -358,6 +358,7 @@ def record(templates: Templates, folder: Path) -> list[Call]:
         take_in(made)
         ask(made)
         stream(made)
+        curate(made)
         maintain(made)
         take_out(made)
         hand_over(made)
@@ -439,6 +440,25 @@ def stream(made: Recording) -> None:
         made.ended(before)
 
 
+def curate(made: Recording) -> None:
+    """Names are merged, after somebody died who was about to, and told apart again; a name is added that no text has."""
+    for key in ("curation", "collector"):
+        leave_a_lease(made, key)
+    for asked in (
+        {"name": "Harbour Office", "others": ["Tove Lund"]},
+        {"kind": "alias", "name": "Basalt", "others": ["B2"]},
+    ):
+        decision = made.ask("curate", "POST", "/curation/decisions", asked)
+        made.ask("curate", "DELETE", f"/curation/decisions/{decision['id']}")
+
+
+def leave_a_lease(made: Recording, key: str) -> None:
+    """Have a lease lie there that a dead writer held."""
+    dead = {"pk": f"t#default#lease#{key}", "sk": "lease", "holder": "dead"}
+    item = {**{name: {"S": value} for name, value in dead.items()}, "until": {"N": "0"}}
+    made.cloud.client("dynamodb").put_item(TableName=made.places["Registry"], Item=item)
+
+
 def maintain(made: Recording) -> None:
     """What operators have the state machine do: compare the stores, bring records to another embedding and drop it."""
     s3 = made.cloud.client("s3")
@@ -462,11 +482,8 @@ def take_out(made: Recording) -> None:
     """Documents go: by the API under the lease of a dead writer, by their file; what late writers left goes after them."""
     listed = made.ask("query", "GET", "/documents")["documents"]
     harbour, room = (next(d["id"] for d in listed if d["uri"].endswith(name)) for name in ("harbour.md", "room.md"))
-    dead = {"pk": f"t#default#lease#{room}", "sk": "lease", "holder": "dead"}
-    item = {**{name: {"S": value} for name, value in dead.items()}, "until": {"N": "0"}}
-    table = made.places["Registry"]
-    client = made.cloud.client("dynamodb")
-    client.put_item(TableName=table, Item=item)
+    leave_a_lease(made, room)
+    table, client = made.places["Registry"], made.cloud.client("dynamodb")
     before = made._executions()
     made.ask("manage", "DELETE", f"/documents/{room}")
     assert made.ended(before)["status"] == "SUCCEEDED"

@@ -20,6 +20,7 @@ from lexigraph.api.jobs.handover import MAX_FETCHED_BYTES, Handover
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Claim, DocumentRecord
@@ -545,6 +546,64 @@ def test_what_manage_is_told_to_forget_query_answers_anew(tmp_path: Path, aws: b
 
         assert cleared == (200, {"cleared": True})
         assert [called("query", asked)[1]["cached"] for _ in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize("aws", [False, True])
+def test_a_merge_by_curate_is_in_the_next_answer_of_query_and_is_undone(tmp_path: Path, aws: bool) -> None:
+    with deployed(tmp_path, aws=aws, LEXIGRAPH_API_AUTH="gateway") as api:
+        invoke("start", message("start.created", version_id=api.put(HARBOUR)))
+        bring_in(run_of(api))
+        asked = event("query.query", body=json.dumps({"question": "Who built Granite?"}))
+        office = entity_id(DEFAULT, "Harbour Office")
+
+        def remembered() -> list[bool]:
+            return [called("query", asked)[1]["cached"] for _ in range(2)]
+
+        def others() -> list[str]:
+            told = called("query", event("query.jobs", path=f"/entities/{office}", **NOTHING_ASKED))[1]
+            return [alias["name"] for alias in told["aliases"]]
+
+        assert (others(), remembered()) == ([], [False, True])
+        status, made = called("curate", event("curate.decide"))
+        assert (status, made["others"], made["by"]) == (201, ["Tove Lund"], "lxk_00000000")
+        assert (others(), remembered()) == (["Tove Lund"], [False, True])
+        undo = event("curate.undo", path=f"/curation/decisions/{made['id']}")
+        assert called("curate", undo)[0] == 200
+        assert (others(), remembered()) == ([], [False, True])
+        assert called("curate", undo)[0] == 409
+        listed = called("query", event("query.jobs", path="/curation/decisions", **NOTHING_ASKED))[1]["decisions"]
+        assert [bool(one["undone_at"]) for one in listed] == [True]
+
+
+def test_curate_serves_two_operations_alone_and_no_other_function_serves_these(api: Deployed) -> None:
+    described = json.loads((EVENTS.parent / "docs" / "openapi.json").read_text())["paths"]
+    beside = [("get", path) for path in ("/openapi.json", "/docs", "/explorer/", "/static-offline-docs/favicon.png")]
+    asked = [*((verb, path) for path, verbs in described.items() for verb in verbs), *beside, ("post", "/mcp")]
+    made = event("curate.decide")
+    served = set()
+    for verb, path in asked:
+        reply = called("curate", {**made, "httpMethod": verb.upper(), "path": path, "body": None})
+        assert reply[0] in (404, 405, 422), (verb, path, reply)
+        if reply[0] == 422:
+            served.add((verb, path))
+    assert served == {("post", "/curation/decisions"), ("delete", "/curation/decisions/{decision_id}")}
+    for job in ("query", "manage"):
+        assert called(job, made)[0] == called(job, event("curate.undo"))[0] == 403
+
+
+def test_only_administrators_who_see_all_curate_and_each_their_own_tenant(api: Deployed) -> None:
+    admin = {"tenant": "default", "scopes": "read ingest admin", "key_id": "k", "databases": "[]", "rate": "0"}
+    filters = {"key": "group", "operator": "==", "value": "staff"}
+    filtered = json.dumps({"filters": filters, "scopes": ["read", "ingest", "admin"]})
+    for payload, nothing in (("curate.decide", 404), ("curate.undo", 404)):
+        for who, status in (
+            ({}, 401),
+            ({**admin, "scopes": "read ingest"}, 403),
+            ({**admin, "scopes": "", "filtered": filtered}, 403),
+            ({**admin, "tenant": "other"}, nothing),
+        ):
+            told = called("curate", event(payload, authorizer=who))
+            assert (told[0], {"error", "message", "request_id"} <= told[1].keys()) == (status, True), (payload, who, told)
 
 
 def test_what_relates_new_chunks_is_begun_once_its_file_and_its_model_are_known(tmp_path: Path) -> None:

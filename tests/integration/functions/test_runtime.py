@@ -43,6 +43,7 @@ ANSWERED = {
         "manage.remove": 404,
         "manage.relate": 422,
     },
+    "curate": {"curate.decide": 404, "curate.undo": 404},
 }
 pytestmark = pytest.mark.slow
 

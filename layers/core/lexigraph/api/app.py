@@ -1,6 +1,6 @@
 """The application: ``create_app`` puts middleware, routes and documentation together."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +34,7 @@ ROUTES = (
     "reading",
     "entities",
     "curation",
+    "decisions",
     "jobs",
     "graph",
     "cache",
@@ -43,13 +44,19 @@ _MULTIPART_OVERHEAD = 100_000
 
 
 def create_app(
-    settings: Settings | None = None, service: Service | None = None, *, open_: Openness | None = None, page: Path = PAGE
+    settings: Settings | None = None,
+    service: Service | None = None,
+    *,
+    open_: Openness | None = None,
+    page: Path = PAGE,
+    only: Sequence[str] = (),
 ) -> FastAPI:
     """Return the application over the stores and models of the settings.
 
     ``open_`` lets everybody in without a key, as the default tenant: for loopback only; ``until_key`` until the first key
-    of any tenant is made; default as the settings say (``api_auth``). ``page`` is the folder of the built explorer. The
-    service's stores are opened when first needed, so that making the app costs nothing.
+    of any tenant is made; default as the settings say (``api_auth``). ``page`` is the folder of the built explorer. ``only``
+    names those of :data:`ROUTES` that are served, then without documentation, explorer and MCP. The service's stores are
+    opened when first needed, so that making the app costs nothing.
     """
     settings = settings or load_settings()
     telemetry.start(settings)
@@ -60,7 +67,8 @@ def create_app(
         if service.resumes:
             await service.run(service.jobs.resume)
         yield
-        await tools.close()
+        if tools:
+            await tools.close()
         service.close()
         telemetry.flush()
 
@@ -68,22 +76,25 @@ def create_app(
         title="Lexigraph",
         version=__version__,
         lifespan=lifespan,
+        openapi_url=None if only else "/openapi.json",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # it would lead to whatever host the request names
     )
     app.state.service = service
     handle_errors(app)
-    for name in (*ROUTES, "offers") if settings.workflow else ROUTES:
+    for name in only or ((*ROUTES, "offers") if settings.workflow else ROUTES):
         router = import_module(f"lexigraph.api.routes.{name}").router
         # alive is whoever answers: it needs no key and no store
         told = errors(400, 401, 403, 413, 422, 429, 500, 503) if name != "health" else errors(403, 413, 422, 500)
         # and whatever a load balancer appends to the path of its checks
         asked = [Depends(only_declared)] if name != "health" else []
         app.include_router(router, dependencies=asked, responses=told)
-    describe(app)
-    add_explorer(app, page)
-    tools = add_mcp(app, service)
+    tools = None
+    if not only:
+        describe(app)
+        add_explorer(app, page)
+        tools = add_mcp(app, service)
     if telemetry.on():
         from lexigraph.api.traced import NamesRoute
 

@@ -65,6 +65,7 @@ class Service:
     """One per application. Stores and models default to what the settings name; all is opened when first used.
 
     ``processes`` serve the same stores on this machine and divide its cores; ``shared`` is what they know together.
+    ``decides``: may write decisions about names to the graph also where a workflow ingests.
     """
 
     def __init__(
@@ -76,8 +77,9 @@ class Service:
         llm: LanguageModel | None = None,
         shared: "Shared | None" = None,
         processes: int = 1,
+        decides: bool = False,
     ) -> None:
-        self.settings, self.shared = settings, shared
+        self.settings, self.shared, self.decides = settings, shared, decides
         self.damaged = False  # a request has met damage, and no look at all stores has found them whole since
         self._owns_stores = stores is None
         self._stores = Lazy(
