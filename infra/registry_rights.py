@@ -43,7 +43,8 @@ _WRITTEN: Mapping[str, tuple[str, ...]] = {
 }
 _BY = {"query": _NOTE, "stream": _NOTE, "curate": _ADD}  # others change items by any of these actions
 _ASKED = ("query", "manage", "curate", "stream", "follow")
-_CHANGED = ("t#*#doc#*", "t#*#uris-of#*")  # what documents are known to yield, by which those that changed are found
+# what documents are known to yield, and which names are split in them: by these the documents that changed are found
+_CHANGED = ("t#*#doc#*", "t#*#uris-of#*", "t#*#curation")
 # others read all items of tenants
 _READ_ALONE = {"authorize": _KEYS, "curate": _CURATED, "bulk": ("t#*#entry#*", *_CHANGED)}
 

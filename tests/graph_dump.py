@@ -110,7 +110,7 @@ def _bare(value: Any) -> Any:
     """Return an id without its kind, a truth value as a number, and no owner where that is the synonyms."""
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, str) and value.startswith("synonyms:"):
+    if isinstance(value, str) and value.startswith(("synonyms:", "senses:")):
         return None
     kind, _, key = value.partition(":") if isinstance(value, str) else ("", "", "")
     return key if kind in ("source", "chunk", "topic", "statement", "fact", "entity") and len(key) == 32 else value

@@ -390,6 +390,7 @@ export const texts = {
   },
   curation: {
     title: "Merge names",
+    split: (documents: number) => ` in ${documents} document${documents === 1 ? "" : "s"}`,
     need: "Merging names requires a key with the scope admin and without filters.",
     undo: "Undo",
     accept: "Merge",

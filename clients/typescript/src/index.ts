@@ -158,12 +158,12 @@ export class Lexigraph extends Transport {
     return (await this.get("/curation/proposals", { query: { name, limit } })).proposals;
   }
 
-  /** Merge entities, or add aliases to one. */
-  decide(kind: "merge" | "alias", name: string, others: string[], note = ""): Promise<Schema["DecisionReply"]> {
-    return this.post("/curation/decisions", { body: { kind, name, others, note } });
+  /** Merge entities, add aliases to one, or split one: `documents` are the ids or URIs in which `name` means `others[0]`. */
+  decide(kind: Schema["NewDecision"]["kind"], name: string, others: string[], note = "", documents: string[] = []): Promise<Schema["DecisionReply"]> {
+    return this.post("/curation/decisions", { body: { kind, name, others, note, documents } });
   }
 
-  /** Merges and aliases, including undone ones. */
+  /** Merges, aliases and splits, including undone ones. */
   async decisions(): Promise<Schema["DecisionReply"][]> {
     return (await this.get("/curation/decisions")).decisions;
   }

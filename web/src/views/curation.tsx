@@ -45,6 +45,7 @@ function Decide({ name, onChange }: { name: string; onChange: () => void }) {
           <li key={d.id}>
             <p>
               {d.name} = {d.others.join(", ")}
+              {d.kind === "split" && texts.curation.split(d.documents.length)}
             </p>
             <p class="faint small">{[d.by, d.note].filter(Boolean).join(" · ")}</p>
             <button type="button" class="quiet" onClick={() => void change(remove("/curation/decisions/{decision_id}", { path: { decision_id: d.id } }))}>
@@ -58,7 +59,7 @@ function Decide({ name, onChange }: { name: string; onChange: () => void }) {
               {p.name} = {p.other}?
             </p>
             <p class="faint small">{evidence(p)}</p>
-            <button type="button" class="quiet" onClick={() => void decide({ kind: "merge", name: p.name, others: [p.other], note: evidence(p).slice(0, 500) })}>
+            <button type="button" class="quiet" onClick={() => void decide({ kind: "merge", name: p.name, others: [p.other], documents: [], note: evidence(p).slice(0, 500) })}>
               {texts.curation.accept}
             </button>
           </li>
@@ -68,7 +69,7 @@ function Decide({ name, onChange }: { name: string; onChange: () => void }) {
         class="row"
         onSubmit={(e) => {
           e.preventDefault();
-          void decide({ kind: "alias", name, others: [typed], note: "" });
+          void decide({ kind: "alias", name, others: [typed], documents: [], note: "" });
         }}
       >
         <label>

@@ -1,4 +1,4 @@
-"""``lexigraph entities``: which names mean the same, decided by people, listed and undone."""
+"""``lexigraph entities``: which names mean the same, and which one means two things: decided by people, listed, undone."""
 
 import getpass
 from collections.abc import Iterator
@@ -16,9 +16,11 @@ from lexigraph.model.graph import Entity
 from lexigraph.model.tenant import Tenant
 
 if TYPE_CHECKING:
+    from lexigraph.ingestion.pipeline import LexicalGraphIndex
     from lexigraph.storage.protocols import Stores
 
-app = typer.Typer(no_args_is_help=True, help="List entities, and decide which names mean the same.")
+_SHOWN = 3  # documents of a split that a line names
+app = typer.Typer(no_args_is_help=True, help="List, merge and split entities.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the entity that is meant.", show_default=False)]
 Others = Annotated[list[str], typer.Argument(metavar="OTHER...", help="Other names of it.", show_default=False)]
 Note = Annotated[str, typer.Option(help="Why, for the history.")]
@@ -80,6 +82,26 @@ def alias(context: typer.Context, name: Name, others: Others, note: Note = "", j
 
 
 @app.command()
+def split(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name that documents use.", show_default=False)],
+    other: Annotated[str, typer.Argument(metavar="NEW", help="Name of what it means in these.", show_default=False)],
+    documents: Annotated[
+        list[str], typer.Argument(metavar="DOCUMENT...", help="Ids, URIs, paths or file names.", show_default=False)
+    ],
+    note: Note = "",
+    json_: JsonOption = False,
+) -> None:
+    """Split an entity: in the given documents, the name means another entity.
+
+    Rebuilds these documents without a model call. Kept over later ingests, reverted by `undo`.
+    """
+    with _index(context) as (invocation, index, tenant):
+        made = index.split(name, other, documents, tenant=tenant, by=getpass.getuser(), note=note)
+        _show(invocation, made, json_=json_)
+
+
+@app.command()
 def proposals(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Only pairs with this name.", show_default=False)] = "",
@@ -121,16 +143,14 @@ def undo(
     decision: Annotated[str, typer.Argument(help="Id, as shown by `history`.", show_default=False)],
     json_: JsonOption = False,
 ) -> None:
-    """Undo a merge or an alias."""
-    from lexigraph.ingestion import curation
-
-    with _opened(context) as (invocation, stores, owner):
-        _show(invocation, curation.undo(stores, owner, decision), json_=json_)
+    """Undo a merge, an alias or a split."""
+    with _index(context) as (invocation, index, tenant):
+        _show(invocation, index.undo(decision, tenant=tenant), json_=json_)
 
 
 @app.command()
 def history(context: typer.Context, json_: JsonOption = False) -> None:
-    """List all merges and aliases, including undone ones."""
+    """List all merges, aliases and splits, including undone ones."""
     from lexigraph.ingestion import curation
 
     with _opened(context) as (invocation, stores, owner):
@@ -151,6 +171,15 @@ def _opened(context: typer.Context) -> Iterator[tuple[Invocation, "Stores", Tena
         yield invocation, stores, Tenant(settings.tenant)
 
 
+@contextmanager
+def _index(context: typer.Context) -> Iterator[tuple[Invocation, "LexicalGraphIndex", str]]:
+    """Open the index of an existing database."""
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.index(settings) as index:
+        yield invocation, index, settings.tenant
+
+
 def _decide(
     context: typer.Context, kind: Literal["merge", "alias"], name: str, others: list[str], note: str, *, json_: bool
 ) -> None:
@@ -168,5 +197,9 @@ def _show(invocation: Invocation, decision: Decision, *, json_: bool) -> None:
 
 
 def _line(one: Decision) -> str:
-    told = f"{one.id}  {one.kind}  {one.name} = {', '.join(one.others)}  by {one.by or 'unknown'}"
+    means = f"{one.name} = {', '.join(one.others)}"
+    if one.documents:
+        means += f" in {', '.join(uri for _, uri in one.documents[:_SHOWN])}"
+        means += f" and {len(one.documents) - _SHOWN} more" if len(one.documents) > _SHOWN else ""
+    told = f"{one.id}  {one.kind}  {means}  by {one.by or 'unknown'}"
     return told + (f"  ({one.note})" if one.note else "") + (f"  undone {one.undone_at[:19]}" if one.undone_at else "")

@@ -305,15 +305,15 @@ class AsyncClient:
         return cast(types.KeyReply, await self._call("revoke_key", {"key_id": key_id}))
 
     async def decisions(self) -> list[types.DecisionReply]:
-        """Return the tenant's merges and aliases, including undone ones."""
+        """Return the tenant's merges, aliases and splits, including undone ones."""
         return cast(list[types.DecisionReply], (await self._call("list_decisions"))["decisions"])
 
     async def decide(self, **decision: Unpack[types.NewDecision]) -> types.DecisionReply:
-        """Merge entities, or add aliases to one."""
+        """Merge entities, add aliases to one, or split one."""
         return cast(types.DecisionReply, await self._call("decide", body=dict(decision)))
 
     async def undo_decision(self, decision_id: str) -> types.DecisionReply:
-        """Undo a merge or an alias."""
+        """Undo a merge, an alias or a split."""
         return cast(types.DecisionReply, await self._call("undo_decision", {"decision_id": decision_id}))
 
     async def proposals(self, name: str = "", *, limit: int = 20) -> list[types.ProposalReply]:

@@ -107,8 +107,9 @@ class DecisionReply(TypedDict):
     """A decision about names."""
 
     by: str
+    documents: list[str]
     id: str
-    kind: Literal["merge", "alias"]
+    kind: Literal["merge", "alias", "split"]
     made_at: str
     name: str
     note: str
@@ -730,9 +731,10 @@ class NetTotals(TypedDict):
 
 
 class NewDecision(TypedDict):
-    """Names that mean one entity."""
+    """Names that mean one entity, or a name that means another one in some documents."""
 
-    kind: NotRequired[Literal["merge", "alias"]]
+    documents: NotRequired[list[str]]
+    kind: NotRequired[Literal["merge", "alias", "split"]]
     name: str
     note: NotRequired[str]
     others: list[str]

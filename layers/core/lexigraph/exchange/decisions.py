@@ -26,13 +26,18 @@ def read(given: Mapping[str, Any]) -> Decision:
     decision = decision_of(json.dumps(given))
     if not isinstance(given["others"], list):
         raise TypeError("others must be a list of names")
-    for name, value in asdict(decision).items():
+    places = [text for document in decision.documents for text in document]
+    for name, value in {**asdict(decision), "documents": tuple(places)}.items():
         if not all(isinstance(text, str) for text in (value if isinstance(value, tuple) else (value,))):
             raise TypeError(f"{name} must be a string")
     if decision.kind not in get_args(Kind):
         raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}")
     checked_name("id", decision.id)
-    for other, name in decision.pairs:
+    for namespace in {namespace for namespace, _ in decision.documents}:
+        checked_name("namespace", namespace)
+    if (decision.kind == "split") != bool(decision.documents) or (decision.documents and len(decision.others) != 1):
+        raise ValueError("a split has one other name, and documents")
+    for other, name in decision.pairs + decision.senses:
         if not entity_key(checked_name("name", other)) or not entity_key(checked_name("name", name)):
             raise ValueError("each name must contain a letter or digit")
     return decision

@@ -8,13 +8,13 @@ import json
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 from lexigraph.exchange import decisions
 from lexigraph.exchange.records import records
-from lexigraph.ingestion import curation
+from lexigraph.ingestion import curation, splits
 from lexigraph.ingestion.chunk import chunk
 from lexigraph.ingestion.events import IngestReport, Listener
 from lexigraph.ingestion.extract import Extractor
@@ -217,10 +217,15 @@ def take(
     owner, report = Tenant(tenant), IngestReport()
     brought: list[Decision] = []
 
+    def run_of(home: str) -> Run:
+        of_run = index.stores, models, index.llm, settings, owner, checked_name("namespace", home), report, on_event
+        return Run(*of_run, fresh=False, again=False)
+
     def documents() -> Iterator[Portable]:
         for one in told:
             if isinstance(one, Decision):
-                brought.append(one)
+                places = tuple((namespace or home, uri) for home, uri in one.documents)
+                brought.append(replace(one, documents=places))
             else:
                 yield one
 
@@ -231,8 +236,8 @@ def take(
             yield one.document
 
     for home, same in groupby(documents(), key=lambda one: namespace or one.namespace):
-        of_run = index.stores, models, index.llm, settings, owner, checked_name("namespace", home), report, on_event
-        Run(*of_run, fresh=False, again=False).build_again(offered(same))
-    curation.bring(index.stores, owner, brought)
+        run_of(home).build_again(offered(same))
+    splits.refuse_other_extractor(splits.documents_of(index.stores, owner, brought), kept.name)
+    curation.bring(index.stores, owner, brought, lambda: splits.build(index.stores, owner, run_of))
     report.extracted, report.elapsed_sec = kept.asked, round(time.perf_counter() - began, 3)
     return report

@@ -11,7 +11,7 @@ from typing import Any, Self
 from lexigraph import telemetry
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.protocols import Embedder, LanguageModel
-from lexigraph.ingestion import relations
+from lexigraph.ingestion import curation, relations, splits
 from lexigraph.ingestion.events import IngestReport, Listener, end, recording, stopping
 from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.extract.workers import MOST, Workers
@@ -22,6 +22,7 @@ from lexigraph.ingestion.remove import remove_all
 from lexigraph.ingestion.run import Run
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.rebuild import kept_documents
+from lexigraph.model.curation import Decision
 from lexigraph.model.errors import Cancelled, InvalidInput, NotFound, code_of, in_general
 from lexigraph.model.names import checked_name
 from lexigraph.model.tenant import Tenant, View
@@ -122,6 +123,7 @@ class LexicalGraphIndex:
                     again, ahead = refresh and refresh_relations, _AHEAD if self._workers() else 0
                     run = Run(*of_run, fresh=not incremental, again=again, ahead=ahead, view=view)
                     run.take_in([p if isinstance(p, FileItem) else Path(p) for p in paths])
+                    splits.catch_up(self.stores, owner, self._runs(owner), self.models.extractor.name, heard)
                     if renewing:
                         renewing.forget(owner)
                     if span:
@@ -268,6 +270,39 @@ class LexicalGraphIndex:
             of_run = self.stores, self.models, self.llm, self.settings, owner, namespace, report, on_event
             Run(*of_run, fresh=True, again=False).build_again(documents)
         return set(source_ids) - {found.source_id for found in repair.examine(self.stores, owner)}
+
+    # ------------------------------------------------------------ names
+
+    def split(
+        self, name: str, other: str, documents: Sequence[str], *, tenant: str = "default", by: str = "", note: str = ""
+    ) -> Decision:
+        """Split a name: in these documents, identified as in :meth:`document`, it means an entity called ``other``.
+
+        The documents are rebuilt from their stored text and extractions, without a model call, and stay split over later
+        ingests. Raise ``InvalidInput`` for a document that does not use the name, ``NotFound`` for one that is not there,
+        ``Conflict`` when another decision says otherwise.
+        """
+        owner = Tenant(tenant)
+        found = [self.document(one, tenant=tenant) for one in documents]
+        runs = self._runs(owner)
+        splits.refuse_other_extractor(found, self.models.extractor.name)
+        return curation.split(
+            self.stores, owner, name, other, found, lambda: splits.build(self.stores, owner, runs), by=by, note=note
+        )
+
+    def undo(self, decision_id: str, *, tenant: str = "default") -> Decision:
+        """Undo a decision about names. Raise ``NotFound``, or ``Conflict`` when it is undone."""
+        owner, runs = Tenant(tenant), self._runs(Tenant(tenant))
+        known = [one for one in self.stores.registry.decisions(owner) if one.id == decision_id]
+        splits.refuse_other_extractor(splits.documents_of(self.stores, owner, known), self.models.extractor.name)
+        return curation.undo(self.stores, owner, decision_id, lambda: splits.build(self.stores, owner, runs))
+
+    def _runs(self, tenant: Tenant) -> splits.Runs:
+        def run_of(namespace: str) -> Run:
+            of_run = self.stores, self.models, self.llm, self.settings, tenant, namespace, IngestReport(), lambda _: None
+            return Run(*of_run, fresh=False, again=False)
+
+        return run_of
 
 
 def job_lease(job_id: str) -> str:

@@ -93,9 +93,8 @@ def _weighed(stores: Stores, tenant: Tenant, wanted: Callable[[str, str], bool])
     asked = EvidenceRequest(entities=tuple(ids), per_entity=_PER_ENTITY, neighbours=False)
     company = _Company(stores.graph.evidence(tenant, asked))
     names = stores.graph.entities(tenant, sorted({id_ for a, b, _ in found for id_ in company.beside(a, b)})).found
-    made = [
-        company.weigh(a, b, reason, names) for a, b, reason in found if b.id not in {e.id for e in aliases.get(a.id, ())}
-    ]
+    known = {(id_, other.id) for id_, others in aliases.items() for other in others}  # a split leads one way only
+    made = [company.weigh(a, b, reason, names) for a, b, reason in found if not {(a.id, b.id), (b.id, a.id)} & known]
     return sorted((one for one in made if one.score > 0), key=lambda one: (-one.score, one.name, one.other))
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from lexigraph import telemetry
 from lexigraph.inference.protocols import LanguageModel
-from lexigraph.ingestion import curation, marks, relations, remove, versions
+from lexigraph.ingestion import curation, marks, relations, remove, senses, versions
 from lexigraph.ingestion.build import IdentifiedChunk, identify
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
@@ -131,6 +131,7 @@ class Run:
         self.together = relations.Together(self.settings.cooccur_min_count, self.settings.entity_min_length)
         # beside content and embedding: what is made with something else is looked at again
         chunks = (CHUNKS, str(self.settings.chunk_tokens), str(self.settings.chunk_overlap))
+        self._read_senses()
         self._made_with = (*chunks, self.models.extractor.name, *relations.made_with(self.settings, self._relations))
 
     # ------------------------------------------------------------ the whole of an ingest in process
@@ -221,7 +222,7 @@ class Run:
         content = fingerprint(item, self.settings)
         identity = source_id(self.tenant, self.namespace, item.uri)
         unchanged = isinstance(content, str) and bool(
-            versions.up_to_date(self.stores, self.tenant, {identity: self._mark(content)})
+            versions.up_to_date(self.stores, self.tenant, {identity: self._mark(content, self._senses.get(identity, {}))})
         )
         self._skip([identity] if unchanged else [])
         return unchanged
@@ -236,8 +237,10 @@ class Run:
             return []
         written: dict[str, Ids] = {}
         with holding(self.stores, self.tenant, [source.id for _, source, _ in group], written) as mine:
-            # between the look above and the lease another process may have done the work
-            held = self.changed(self._admitted([one for one in group if one[1].id in mine]), count=False)
+            # between the look above and the lease another process may have done the work, or a name may have been split
+            self._read_senses()
+            held = [self.loaded(document) for document, source, _ in group if source.id in mine]
+            held = self.changed(self._admitted(held), count=False)
             self.resume_removals(held)
             plans = [self.plan(one) for one in held]
             chunks = sum(len(p.new) for p in plans)
@@ -303,7 +306,9 @@ class Run:
 
     def loaded(self, document: LoadedDocument) -> Loaded:
         """Return a document with the source that it is, and its mark."""
-        return document, source_of(self.tenant, self.namespace, document), self._mark(document.fingerprint)
+        source = source_of(self.tenant, self.namespace, document)
+        source = replace(source, means=self._senses.get(source.id, {}))
+        return document, source, self._mark(document.fingerprint, source.means)
 
     def changed(self, group: Sequence[Loaded], *, count: bool = True) -> list[Loaded]:
         """Return the documents that readers do not see as they are now; with ``count`` the report tells of the others."""
@@ -335,7 +340,12 @@ class Run:
 
     def known_yields(self, record: DocumentRecord | None) -> dict[str, str]:
         """Return what the chunks of a document are known to yield, of those that need not be written once more."""
-        return versions.known_yields(record, self.models.extractor.name, self.models.embedder.label, fresh=self.fresh)
+        made_by = self.made_by(record.source_id if record else "")
+        return versions.known_yields(record, made_by, self.models.embedder.label, fresh=self.fresh)
+
+    def made_by(self, source_id: str) -> str:
+        """Return what makes the extractions of a document."""
+        return senses.made_by(self.models.extractor.name, self._senses.get(source_id, {}))
 
     def planned(
         self, one: Loaded, record: DocumentRecord | None, version: int, live: frozenset[str], known: Mapping[str, str]
@@ -349,7 +359,7 @@ class Run:
                 span.set({"lexigraph.chunks": len(chunks)})
         identified = identify(self.tenant, source.id, chunks, known)
         new = [c for c in identified if c.id not in live]
-        made_by = self.models.extractor.name
+        made_by = senses.made_by(self.models.extractor.name, source.means)
         return versions.Plan(document, replace(source, version=version), mark, made_by, record, identified, new, live)
 
     def extract(self, plans: Sequence[versions.Plan], written: dict[str, Ids]) -> None:
@@ -380,8 +390,12 @@ class Run:
                 plans, self.stores, self.tenant, self._relations, self.settings, self.report, self.tell, again=self.again
             )
 
-    def _mark(self, content: str) -> str:
-        return marks.mark(content, self._made_with, self.models.embedder.label)
+    def _mark(self, content: str, means: senses.Means) -> str:
+        split = [senses.made_by("", means)] if means else []
+        return marks.mark(content, (*self._made_with, *split), self.models.embedder.label)
+
+    def _read_senses(self) -> None:
+        self._senses = senses.by_document(self.tenant, self.stores.registry.decisions(self.tenant))
 
     def _skip(self, unchanged: Sequence[str]) -> None:
         self.report.documents_unchanged += len(unchanged)

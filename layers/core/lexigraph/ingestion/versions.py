@@ -18,6 +18,7 @@ from lexigraph.ingestion.events import Event, IngestReport, Listener
 from lexigraph.ingestion.files import files_of, hash_of
 from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
 from lexigraph.ingestion.pace import Pace, repeating
+from lexigraph.ingestion.senses import renamed
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.extraction import Extraction
@@ -152,7 +153,8 @@ def extract(
     report.dropped += sum(len(extraction.dropped) for extraction in found)
     of_plan: dict[str, dict[str, Extraction]] = {p.source.id: {} for p in plans}
     for (p, c), extraction in zip(wanted, found, strict=True):
-        of_plan[p.source.id][c.key] = extraction if aliases else replace(extraction, aliases=())
+        meant = renamed(extraction, p.source.means)
+        of_plan[p.source.id][c.key] = meant if aliases else replace(meant, aliases=())
         if extraction.failed:
             failures.report(c.chunk, extraction.failed)
     for p in plans:

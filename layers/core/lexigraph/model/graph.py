@@ -8,13 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lexigraph.model.normalise import entity_key, title_names
+
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document. ``metadata`` holds scalars only; ``version`` counts from 1."""
+    """A document. ``metadata`` holds scalars only; ``version`` counts from 1.
+
+    ``means`` are the names, by key, that stand for an entity of another name in it. Stores do not keep it.
+    """
 
     id: str
     uri: str
@@ -22,6 +27,12 @@ class Source:
     title: str = ""
     metadata: Metadata = field(default_factory=dict)
     version: int = 1
+    means: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def titled(self) -> list[str]:
+        """The names of entities that the document is about, by its title."""
+        return list(dict.fromkeys(self.means.get(entity_key(name), name) for name in title_names(self.title)))
 
     @property
     def filterable(self) -> dict[str, Scalar]:

@@ -89,6 +89,41 @@ def test_a_proposal_has_its_evidence_and_goes_once_it_is_accepted(api: Api) -> N
     assert pair not in admin.get("/curation/proposals").json()["proposals"]
 
 
+def test_a_split_parts_two_meanings_is_listed_and_undone(api: Api) -> None:
+    admin = api.client()
+    text = b"# Pens\n\nQuill Line draws Ada.\n"
+    assert admin.post("/documents", files={"file": ("pens.md", text)}).status_code == 200
+    (other,) = (d for d in admin.get("/documents").json()["documents"] if d["title"] == "Pens")
+    split = {"kind": "split", "name": "Quill Line", "others": ["Quill Line (pen)"], "documents": [other["uri"]]}
+    reply = admin.post("/curation/decisions", json=split)
+    made = reply.json()
+    assert (reply.status_code, made["kind"], made["documents"]) == (201, "split", [other["id"]])
+    assert aliases(api) == ["Quill Line (pen)"]
+    assert admin.get("/curation/decisions").json()["decisions"] == [made]
+    assert admin.post("/curation/decisions", json=split).status_code == 409
+    merge = admin.post("/curation/decisions", json={"name": "Quill Line", "others": ["Quill Line (pen)"]})
+    assert (merge.status_code, made["id"] in merge.json()["message"]) == (409, True)
+    assert admin.delete(f"/curation/decisions/{made['id']}").json()["undone_at"]
+    assert aliases(api) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"documents": []}, 422),
+        ({"others": ["Pen", "Line"]}, 422),
+        ({"kind": "alias"}, 422),
+        ({"documents": ["nowhere.md"]}, 404),
+        ({"name": "Nobody Here"}, 422),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(api: Api, change: dict[str, object], status: int) -> None:
+    split = {"kind": "split", "name": "Quill Line", "others": ["Quill Line (pen)"], "documents": ["ferries.md"]}
+    reply = api.client().post("/curation/decisions", json={**split, **change})
+    assert reply.status_code == status, reply.text
+    assert api.client().get("/curation/decisions").json() == {"decisions": []}
+
+
 @pytest.mark.parametrize("others", [[], ["Quill Line"], ["x" * 201], ["..."], ["Vardo"] * 51])
 def test_names_that_cannot_be_are_refused_and_nothing_is_kept(api: Api, others: list[str]) -> None:
     reply = api.client().post("/curation/decisions", json={**MERGE, "others": others})

@@ -76,10 +76,10 @@ async def list_proposals(
     )
 
 
-@router.get("/decisions", operation_id="list_decisions", summary="List merges and aliases")
+@router.get("/decisions", operation_id="list_decisions", summary="List merges, aliases and splits")
 async def list_decisions(who: Admin, service: TheService, response: Response) -> DecisionList:
-    """Return the tenant's merges and aliases, including undone ones."""
+    """Return the tenant's merges, aliases and splits, including undone ones."""
     check_sees_all(who)
     response.headers["Cache-Control"] = "no-store"
     found = await service.run(lambda: curation.history(service.stores, who.tenant))
-    return DecisionList(decisions=[DecisionReply.of(one) for one in found])
+    return DecisionList(decisions=[DecisionReply.of(who.tenant, one) for one in found])

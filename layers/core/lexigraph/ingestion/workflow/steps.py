@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion import relations, remove, versions
+from lexigraph.ingestion import relations, remove, senses, versions
 from lexigraph.ingestion.build import IdentifiedChunk, chunk_graph, identify, records, yield_of
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import MOST_FAILURES, Event, Failure, IngestReport, end, recording, with_warnings
@@ -303,11 +303,12 @@ class Steps(Workbench):
         """Return the chunks of documents of which the registry does not know what they yield."""
         ids = {source_id(run.tenant, run.namespace, d.uri): d for d in documents}
         known = {} if everything else self.registry.records(run.tenant, list(ids))
+        means = senses.by_document(run.tenant, self.registry.decisions(run.tenant))
         chunks: list[ChunkText] = []
         for i, d in ids.items():
             cut = split(d, max_tokens=self.settings.chunk_tokens, overlap=self.settings.chunk_overlap)
-            made_by = self._extractor().name, self._embedder().label
-            yields = versions.known_yields(known.get(i), *made_by, fresh=run.fresh)
+            made_by = senses.made_by(self._extractor().name, means.get(i, {}))
+            yields = versions.known_yields(known.get(i), made_by, self._embedder().label, fresh=run.fresh)
             chunks += [c.chunk for c in identify(run.tenant, i, cut, yields) if not c.id]
         return chunks
 
@@ -331,15 +332,17 @@ class Steps(Workbench):
         work.resume_removals(changed)
         ids = [source.id for _, source, _ in changed]
         before = self.stores.registry.records(run.tenant, ids)
-        made_by = extractor, work.models.embedder.label
+        made_by = {i: work.made_by(i) for i in ids}
         # an attempt of this run that was killed has left the registry changed, and this behind
-        known = kept.get(name) or {i: versions.known_yields(before.get(i), *made_by, fresh=run.fresh) for i in ids}
+        noted = kept.get(name) or {}
+        same = noted.get("made_by") == made_by  # no name was split since
+        known = noted["known"] if same else {i: work.known_yields(before.get(i)) for i in ids}
         plans = [work.plan(one, known.get(one[1].id)) for one in changed]
         wanted = [extraction_use(work.models.extractor, c.chunk)[1] for p in plans for c in p.new]
         found = results.get_many(run.tenant, f"extraction:{extractor}", wanted)
         if not found.keys() >= set(wanted) and not kept.read("chunked")["everything"]:
             raise Stale("the document changed since it was cut into chunks")
-        kept.put(name, known)
+        kept.put(name, {"made_by": made_by, "known": known})
         return plans
 
     def _new_entities(self, run: FileRun, plans: Iterable[versions.Plan]) -> int:

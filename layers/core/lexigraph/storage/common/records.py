@@ -54,13 +54,17 @@ def key_of(columns: Mapping[str, Any]) -> ApiKey:
 
 def decision_json(decision: Decision) -> str:
     """Return a decision as a registry keeps it."""
-    return as_json(asdict(decision), f"decision {decision.id}")
+    told = asdict(decision)
+    if not decision.documents:
+        del told["documents"]
+    return as_json(told, f"decision {decision.id}")
 
 
 def decision_of(text: str) -> Decision:
     """Read what :func:`decision_json` made."""
     told = json.loads(text)
-    return Decision(**{**told, "others": tuple(told["others"])})
+    documents = tuple((namespace, uri) for namespace, uri in told.get("documents", ()))
+    return Decision(**{**told, "others": tuple(told["others"]), "documents": documents})
 
 
 def as_json(value: Mapping[str, Any] | Sequence[Any], what: str) -> str:

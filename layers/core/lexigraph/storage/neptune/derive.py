@@ -19,7 +19,7 @@ from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.contribution import majority
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.publish import tell
-from lexigraph.storage.neptune.schema import LIVE, SHOWN, synonyms_owner
+from lexigraph.storage.neptune.schema import LIVE, SHOWN, senses_owner, synonyms_owner
 from lexigraph.storage.protocols import Derived
 from lexigraph.storage.sqlite.graph.read import HUB
 
@@ -170,9 +170,10 @@ def computed(client: NeptuneClient, view: View, ids: Sequence[str]) -> list[Enti
 
 
 def seen_aliases(client: NeptuneClient, tenant: Tenant, rows: Sequence[Row]) -> list[Row]:
-    """Return the rows whose ``chunk``, the owner of an alias, readers see or stands for the synonyms."""
+    """Return the rows whose ``chunk``, the owner of an alias, readers see or stands for no chunk."""
     owners = sorted({row["chunk"] for row in rows})
-    live = {row["id"] for row in client.read_latest(_LIVE_CHUNKS, ids=owners, tenant=tenant)} | {synonyms_owner(tenant)}
+    live = {row["id"] for row in client.read_latest(_LIVE_CHUNKS, ids=owners, tenant=tenant)}
+    live |= {synonyms_owner(tenant), senses_owner(tenant)}
     return [row for row in rows if row["chunk"] in live]
 
 

@@ -21,7 +21,7 @@ from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.neptune.client import NeptuneClient
 from lexigraph.storage.neptune.derive import computed
 from lexigraph.storage.neptune.filters import filter_condition
-from lexigraph.storage.neptune.schema import LIVE, synonyms_owner
+from lexigraph.storage.neptune.schema import LIVE, senses_owner, synonyms_owner
 from lexigraph.storage.sqlite.database import marks
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.graph.adjacent import SqliteAdjacent
@@ -30,7 +30,7 @@ from lexigraph.storage.sqlite.graph.links import SqliteLinks
 from lexigraph.storage.sqlite.graph.read import HUB, SqliteRead
 from lexigraph.storage.sqlite.graph.related import SqliteRelated
 from lexigraph.storage.sqlite.graph.rows import store_statements
-from lexigraph.storage.sqlite.graph.schema import SCHEMA, SYNONYMS
+from lexigraph.storage.sqlite.graph.schema import SCHEMA, SENSES, SYNONYMS
 from lexigraph.storage.sqlite.graph.walks import SqliteWalks
 
 TENANT = 1  # the key of the one tenant; entities that are only named belong to none
@@ -61,7 +61,8 @@ def ask(
     text = query.replace("SEEN", f"{LIVE} AND {condition}" if filters else LIVE)
     # what a view sees of entities is not what their properties say
     narrowed = filters is not None or isinstance(tenant, View)
-    given = {"tenant": tenant, "synonyms": synonyms_owner(tenant), "filtered": narrowed, **parameters, **compared}
+    owners = {"synonyms": synonyms_owner(tenant), "senses": senses_owner(tenant)}
+    given = {"tenant": tenant, **owners, "filtered": narrowed, **parameters, **compared}
     # parameters that a variant of the query does not use are left out
     rows = client.read(text, **{name: value for name, value in given.items() if f"${name}" in text})
     return [(row["kind"], row["row"]) for row in rows]
@@ -156,9 +157,9 @@ class _Tables:
             else:
                 self._named(id_)  # nothing that the view sees names it
 
-    def alias(self, alias: str, target: str) -> None:
-        """Another name of an entity, as a text that readers see or the synonyms give it."""
-        self._put("alias", self._key(alias), self._key(target), SYNONYMS, "", "")
+    def alias(self, alias: str, target: str, sense: bool) -> None:
+        """Another name of an entity, as a text that readers see or the synonyms give it; or one with that ``sense``."""
+        self._put("alias", self._key(alias), self._key(target), SENSES if sense else SYNONYMS, "", "")
 
     def about(self, source: str, entity: str) -> None:
         """A source that is titled by an entity."""

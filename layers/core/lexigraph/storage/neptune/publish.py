@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from lexigraph.model.errors import Conflict
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
-from lexigraph.model.normalise import title_names
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import expect_version
 from lexigraph.storage.neptune.client import NeptuneClient, Row
 from lexigraph.storage.neptune.filters import filter_properties
-from lexigraph.storage.neptune.schema import edge_id, metadata_text, synonyms_owner
+from lexigraph.storage.neptune.schema import edge_id, metadata_text, senses_owner, synonyms_owner
 from lexigraph.storage.neptune.write import SOURCES_AS_THEY_ARE
 
 # What a touch sets on an entity `e`: it is due, and a computation that is under way is no longer the last word
@@ -90,7 +89,7 @@ MATCH (s:Source {`~id`: row.id}) WHERE s.untold = $tenant AND s.live = row.versi
 REMOVE s.untold
 """
 _SYNONYMS = """
-MATCH (a:Entity)-[r:ALIAS_OF]->(b:Entity) WHERE r.chunk = $owner
+MATCH (a:Entity)-[r:ALIAS_OF]->(b:Entity) WHERE r.chunk IN $owners
 RETURN id(r) AS id, id(a) AS alias, id(b) AS target
 """
 _REPLACE_SYNONYMS = """
@@ -100,7 +99,7 @@ ON CREATE SET a.tenant = $tenant, a.value = row.alias_form, a.class = '', a.df =
 MERGE (b:Entity {`~id`: row.target})
 ON CREATE SET b.tenant = $tenant, b.value = row.target_form, b.class = '', b.df = 0, b.degree = 0
 MERGE (a)-[r:ALIAS_OF {`~id`: row.id}]->(b)
-SET r.chunk = $owner, r.alias_form = row.alias_form, r.target_form = row.target_form,
+SET r.chunk = row.owner, r.alias_form = row.alias_form, r.target_form = row.target_form,
     a.touched = $tenant, a.claim = 0, b.touched = $tenant, b.claim = 0
 WITH count(*) AS made
 UNWIND $former AS old
@@ -150,17 +149,17 @@ class NeptunePublish:
     def withdraw(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
         self._client.write(_HIDE, tenant=tenant, ids=sorted(set(source_ids)))
 
-    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
-        owner = synonyms_owner(tenant)
+    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]], senses: Sequence[tuple[str, str]] = ()) -> None:
+        owners = synonyms_owner(tenant), senses_owner(tenant)
         made: dict[str, Row] = {}
-        for name, target in pairs:
+        for owner, name, target in [(owners[0], *pair) for pair in pairs] + [(owners[1], *pair) for pair in senses]:
             a, b = entity_id(tenant, name), entity_id(tenant, target)
             if a != b:
-                row = {"id": edge_id("ALIAS_OF", a, b, owner), "alias": a, "target": b}
+                row = {"id": edge_id("ALIAS_OF", a, b, owner), "owner": owner, "alias": a, "target": b}
                 made.setdefault(row["id"], {**row, "alias_form": name, "target_form": target})
-        former = [row for row in self._client.read_latest(_SYNONYMS, owner=owner) if row["id"] not in made]
+        former = [row for row in self._client.read_latest(_SYNONYMS, owners=list(owners)) if row["id"] not in made]
         rows = sorted(made.values(), key=lambda row: row["id"])
-        self._client.write(_REPLACE_SYNONYMS, tenant=tenant, owner=owner, made=rows, former=former)
+        self._client.write(_REPLACE_SYNONYMS, tenant=tenant, made=rows, former=former)
 
 
 def _compared_before(row: Row) -> Iterable[str]:
@@ -170,7 +169,7 @@ def _compared_before(row: Row) -> Iterable[str]:
 
 
 def _titled(tenant: str, source: Source) -> list[Row]:
-    forms = {entity_id(tenant, name): name for name in title_names(source.title)}
+    forms = {entity_id(tenant, name): name for name in source.titled}
     return [
         {"id": edge_id("ABOUT", source.id, entity), "source": source.id, "entity": entity, "form": form}
         for entity, form in forms.items()

@@ -34,26 +34,43 @@ SOURCE_ROW = "['source', [id(s), s.uri, s.namespace, s.title, s.metadata, s.live
 SOURCE = "'source' AS kind, [id(s), s.uri, s.namespace, s.title, s.metadata, s.live] AS row"
 ENTITY = "'entity' AS kind, [id(e), e.value, e.class, e.df, e.degree] AS row"
 
-# An ALIAS_OF between `e` and `o` counts where its `owner` gives it: the synonyms, or a text that readers see. There is an
+# An ALIAS_OF between `e` and `o` counts where its `owner` gives it: one of these, or a text that readers see. There is an
 # owner here: a look for the chunk null could be one at all chunks.
 SAID = """
     OPTIONAL MATCH (c:Chunk {{`~id`: owner}})-[p:EXTRACTED_FROM]->(s:Source) WHERE SEEN
     WITH {0}, owner, count(s) AS places
-    WITH {0}, owner = $synonyms OR places > 0 AS said WHERE said
+    WITH {0}, owner, owner IN {1} OR places > 0 AS said WHERE said
 """
-# The other names `others` of an entity `e`, and a step from it to itself and these
+
+
+# The other names `others` of an entity `e`
 OTHERS = f"""
     CALL {{
         WITH e
         MATCH (e)-[a:ALIAS_OF]-(o:Entity)
         WITH o, a.chunk AS owner
-        {SAID.format("o")}
+        {SAID.format("o", "[$synonyms]")}
         RETURN collect(DISTINCT o) AS others
     }}
 """
-_STEP = f"{OTHERS} UNWIND [e] + others AS near WITH DISTINCT near AS e MATCH (e:Entity)"
-# From entities `e` to them and all that mean the same.
-SAME = f"{_STEP}{_STEP} RETURN collect(e) AS wanted"
+# The same of (k, e), and of a name of the question, whose k is '', also what it means in some documents
+OTHERS_ASKED = f"""
+    CALL {{
+        WITH k, e
+        MATCH (e)-[a:ALIAS_OF]-(o:Entity) WHERE a.chunk <> $senses OR (k = '' AND id(startNode(a)) = id(e))
+        WITH o, a.chunk AS owner
+        {SAID.format("o", "[$synonyms, $senses]")}
+        RETURN collect(DISTINCT o) AS others
+    }}
+"""
+
+
+_STEP = "UNWIND [e] + others AS near WITH DISTINCT near AS e MATCH (e:Entity)"
+# From entities `e` to them and all that mean the same
+SAME = f"{OTHERS} {_STEP} {OTHERS} {_STEP} RETURN collect(e) AS wanted"
+# A step from (k, e) to itself and these, and two from entities that were asked for
+STEP_ASKED = f"{OTHERS_ASKED} UNWIND [e] + others AS near WITH DISTINCT k, near AS e MATCH (e:Entity)"
+_SAME_ASKED = f"WITH '' AS k, e {STEP_ASKED} {STEP_ASKED} RETURN collect(e) AS wanted"
 
 # Neptune has to know that what comes out of a list is a node before it reads a property: MATCH says so.
 ENTITIES = f"UNWIND wanted AS e MATCH (e:Entity) RETURN {ENTITY}"
@@ -61,8 +78,8 @@ ALIASES = f"""
     UNWIND wanted AS e
     MATCH (e)-[a:ALIAS_OF]->(o:Entity)
     WITH e, o, a.chunk AS owner
-    {SAID.format("e, o")}
-    RETURN DISTINCT 'alias' AS kind, [id(e), id(o)] AS row
+    {SAID.format("e, o", "[$synonyms, $senses]")}
+    RETURN DISTINCT 'alias' AS kind, [id(e), id(o), owner = $senses] AS row
 """
 # Whether a text or a title that readers see names the entity `e`: one place of each is looked for.
 VISIBLE = f"""
@@ -92,7 +109,7 @@ def together(sets: Sequence[str], names: str, parts: Sequence[str]) -> str:
 
 # ---------------------------------------------------------------- entities
 
-_ASKED = f"MATCH (e:Entity) WHERE id(e) IN $ids AND e.tenant = $tenant {SAME}"
+_ASKED = f"MATCH (e:Entity) WHERE id(e) IN $ids AND e.tenant = $tenant {_SAME_ASKED}"
 # The rarest entities that share a fact with each, of those that are not named too often
 _CONNECTED = f"""
     UNWIND wanted AS e

@@ -8,17 +8,15 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient
 from lexigraph.storage.neptune.excerpt import admitted, excerpt
 from lexigraph.storage.neptune.links import SEEDS, SEEDS_STAND, SEEDS_TITLES
-from lexigraph.storage.neptune.read import MENTIONED, OTHERS, PLACED, TOLD, VISIBLE, together
+from lexigraph.storage.neptune.read import MENTIONED, PLACED, STEP_ASKED, TOLD, VISIBLE, together
 from lexigraph.storage.protocols import RelatedRequest
 from lexigraph.storage.sqlite.graph.read import HUB
 from lexigraph.storage.sqlite.graph.related import TOGETHER
 from lexigraph.storage.sqlite.graph.relations import COMMON
 
-# From (k, e), a chunk and what it names, to these and what means the same as e; k is '' for the question
-_STEP = f"{OTHERS} UNWIND [e] + others AS near WITH DISTINCT k, near AS e MATCH (e:Entity)"
 # Of what is asked within filters, that readers see an entity is looked up.
 _TELLING = "e.df <= $max_df AND size(e.value) >= $min_name AND (NOT $filtered OR texts + titles > 0)"
-# What the chunks and the question name, by how many of them it is named, and whether the question does
+# What the chunks `k` and the question ('') name, by how many of them it is named, and whether the question does
 _NAMED = f"""
     WITH seeds
     CALL {{
@@ -41,7 +39,7 @@ _NAMED = f"""
         RETURN '' AS k, e
     }}
     WITH DISTINCT k, e
-    {_STEP}{_STEP}
+    {STEP_ASKED}{STEP_ASKED}
     WITH e, count(k) AS namers, sum(CASE WHEN k = '' THEN 1 ELSE 0 END) AS asked
     {VISIBLE}
     WITH e, namers, asked, {_TELLING} AS telling

@@ -35,7 +35,7 @@ Fact-SUPPORTS->Statement           ``chunk confidence``
 Entity-SUBJECT->Fact               one a fact
 Entity-OBJECT->Fact                ``chunk statement``; one a support, none when the object is no entity
 Source-ABOUT->Entity               ``form``; of the live version
-Entity-ALIAS_OF->Entity            ``chunk`` (or :func:`synonyms_owner`) ``alias_form target_form``
+Entity-ALIAS_OF->Entity            ``chunk`` (or :func:`synonyms_owner`, :func:`senses_owner`) ``alias_form target_form``
 Chunk-REL->Chunk                   ``type observer confidence evidence``
 Chunk-OBSERVED->Chunk              ``observer how failed``: which pairs an observer was asked about, first to second
 =================================  ===============================================================================
@@ -76,6 +76,11 @@ def edge_id(edge: str, *parts: str | int) -> str:
 def synonyms_owner(tenant: Tenant) -> str:
     """Return what stands for the chunk in a tenant's ALIAS_OF edges that no chunk owns."""
     return f"synonyms:{tenant.whole}"
+
+
+def senses_owner(tenant: Tenant) -> str:
+    """Return the same of those that lead from a name to what it means in some documents, and never back."""
+    return f"senses:{tenant.whole}"
 
 
 def source_of(row: dict[str, Any]) -> Source:

@@ -75,9 +75,9 @@ class EvidenceRequest:
 class EntityLookup:
     """The entities for requested ids.
 
-    ``found`` maps an id to its entity; ``aliases`` maps it to the other entities of the same meaning, even if no text names
-    the entity itself; ``connected`` pairs an id with entities joined to it or its aliases by a fact, rarest first, none for
-    an entity mentioned more than 1,000 times.
+    ``found`` maps an id to its entity; ``aliases`` maps it to the other entities that its name means, everywhere or, after
+    a split, in some documents, even if no text names the entity itself; ``connected`` pairs an id with entities joined to
+    it or its aliases by a fact, rarest first, none for an entity mentioned more than 1,000 times.
     """
 
     found: Mapping[str, Entity] = field(default_factory=dict)
@@ -309,8 +309,12 @@ class GraphStore(Protocol):
     def withdraw(self, tenant: Tenant, source_ids: Sequence[str]) -> None:
         """Hide the sources from readers and close all their chunks. Atomic."""
 
-    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
-        """Replace the tenant's synonyms, except aliases found in texts, by these (other name, name) pairs. Atomic."""
+    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]], senses: Sequence[tuple[str, str]] = ()) -> None:
+        """Replace the tenant's synonyms, except aliases found in texts, by these (other name, name) pairs. Atomic.
+
+        ``senses`` are pairs of a name and what it means in some documents: looking up the name (:meth:`entities`, the
+        question's names in :meth:`related`) finds both; the reverse does not hold, and no link from a document follows them.
+        """
 
     def doomed(self, tenant: Tenant, source_ids: Sequence[str]) -> Doomed:
         """Return the ids that :meth:`collect` would delete for these sources; delete their vectors first."""

@@ -11,7 +11,7 @@ from lexigraph.model.graph import Link
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import Neighbourhood
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_by_id, select
-from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
+from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, meant_here, same_meaning, seen_entities, seldom
 from lexigraph.storage.sqlite.graph.rows import chunk_statements
 
 _Targets = dict[int, list[int]]  # by entity, the chunks it leads to
@@ -73,7 +73,8 @@ def _named_by(gate: Gate, seeds: Mapping[int, str], names: Mapping[str, Sequence
     """Return (chunk, entity): extracted mentions, names found in the text, and what means the same."""
     named: set[Pair] = set(select(gate.connection, "SELECT DISTINCT chunk, entity FROM mentions WHERE chunk IN ({})", seeds))
     key = keys_by_id(gate.connection, "entity", {e for ids in names.values() for e in ids})
-    named |= {(chunk, key[e]) for chunk, id_ in seeds.items() for e in names.get(id_, ()) if e in key}
+    found = {(chunk, key[e]) for chunk, id_ in seeds.items() for e in names.get(id_, ()) if e in key}
+    named |= meant_here(gate, found, named)
     same = same_meaning(gate, {e for _, e in named})
     return named | {(chunk, other) for chunk, e in named for other in same.get(e, ())} if same else named
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from lexigraph.model.graph import Source
 from lexigraph.model.ids import entity_id
-from lexigraph.model.normalise import title_names
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.contribution import expect_version
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.graph.derive import next_stamp, touch
 from lexigraph.storage.sqlite.graph.gate import SqlitePart, ensure, raw, source_keys, tenant_key
-from lexigraph.storage.sqlite.graph.schema import SYNONYMS
+from lexigraph.storage.sqlite.graph.schema import SENSES, SYNONYMS
 from lexigraph.storage.sqlite.graph.write import written_source
 
 _TITLED = "SELECT entity FROM about WHERE source = ?"
@@ -42,19 +41,20 @@ class SqlitePublish(SqlitePart):
                 touch(connection, stamp, _TITLED, (s,))
                 connection.execute("DELETE FROM about WHERE source = ?", (s,))
 
-    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]]) -> None:
+    def set_synonyms(self, tenant: Tenant, pairs: Sequence[tuple[str, str]], senses: Sequence[tuple[str, str]] = ()) -> None:
         with self._database.write() as connection:
             t, stamp = tenant_key(connection, tenant, create=True), next_stamp(connection)
-            old = "FROM alias WHERE chunk = ? AND alias IN (SELECT k FROM entity WHERE tenant = ?)"
+            old = "FROM alias WHERE chunk <= 0 AND alias IN (SELECT k FROM entity WHERE tenant = ?)"
             for side in ("alias", "target"):
-                touch(connection, stamp, f"SELECT {side} {old}", (SYNONYMS, t))
-            connection.execute(f"DELETE {old}", (SYNONYMS, t))
-            ids = [(raw(entity_id(tenant, a)), raw(entity_id(tenant, b)), a, b) for a, b in pairs]
-            forms = {key: (t, form) for a, b, name, target in ids for key, form in ((a, name), (b, target))}
+                touch(connection, stamp, f"SELECT {side} {old}", (t,))
+            connection.execute(f"DELETE {old}", (t,))
+            owned = [(SYNONYMS, *pair) for pair in pairs] + [(SENSES, *pair) for pair in senses]
+            ids = [(raw(entity_id(tenant, a)), raw(entity_id(tenant, b)), owner, a, b) for owner, a, b in owned]
+            forms = {key: (t, form) for a, b, _, name, target in ids for key, form in ((a, name), (b, target))}
             entity = ensure(connection, "entity", forms, "tenant, value")
             connection.executemany(
                 "INSERT OR IGNORE INTO alias VALUES (?,?,?,?,?)",
-                [(entity[a], entity[b], SYNONYMS, name, target) for a, b, name, target in ids if a != b],
+                [(entity[a], entity[b], owner, name, target) for a, b, owner, name, target in ids if a != b],
             )
             for key in entity.values():
                 touch(connection, stamp, "SELECT ?", (key,))
@@ -73,7 +73,7 @@ def _show(connection: sqlite3.Connection, stamp: int, tenant: Tenant, source: So
     )
     connection.execute("DELETE FROM about WHERE source = ?", (s,))
     t = tenant_key(connection, tenant)
-    titled = {raw(entity_id(tenant, name)): (t, name) for name in title_names(source.title)}
+    titled = {raw(entity_id(tenant, name)): (t, name) for name in source.titled}
     entity = ensure(connection, "entity", titled, "tenant, value")
     about = [(s, entity[key], name) for key, (_, name) in titled.items()]
     connection.executemany("INSERT INTO about VALUES (?, ?, ?)", about)

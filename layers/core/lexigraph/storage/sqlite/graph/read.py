@@ -14,7 +14,7 @@ from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.protocols import EntityLookup, EvidenceRequest, Hit, SearchRequest
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select, tenant_key
 from lexigraph.storage.sqlite.graph.rows import statement_rows
-from lexigraph.storage.sqlite.graph.schema import SYNONYMS
+from lexigraph.storage.sqlite.graph.schema import SENSES, SYNONYMS
 from lexigraph.storage.sqlite.graph.topics import of_topics
 from lexigraph.storage.sqlite.names import Names
 
@@ -38,7 +38,7 @@ class SqliteRead(SqlitePart):
             if not key:
                 return EntityLookup()
             name = {k: asked[i] for i, k in key.items()}
-            same = same_meaning(gate, name)
+            same = same_meaning(gate, name, senses=True)
             rows = entity_rows(gate, {*name, *(k for group in same.values() for k in group)})
             seen = seen_entities(gate, rows)
             aliases = {
@@ -95,8 +95,12 @@ def entity_rows(gate: Gate, keys: Iterable[int]) -> dict[int, Entity]:
     return {k: Entity(public("entity", id_), *rest) for k, id_, *rest in rows}
 
 
-def same_meaning(gate: Gate, keys: Iterable[int]) -> dict[int, set[int]]:
-    """Follow ALIAS_OF both ways, two steps: from another name to the name, and to its other names."""
+def same_meaning(gate: Gate, keys: Iterable[int], *, senses: bool = False) -> dict[int, set[int]]:
+    """Follow ALIAS_OF both ways, two steps: from another name to the name, and to its other names.
+
+    With ``senses`` also from a name to what it means in some documents: right for words of a question, wrong for what a
+    document names, whose meaning is known.
+    """
     said = f"SELECT 1 FROM placed p CROSS JOIN source s ON s.k = p.source WHERE p.chunk = x.chunk AND {gate.sql}"
     pairs: dict[int, set[int]] = defaultdict(set)
     start, frontier, seen = set(keys), set(keys), set(keys)
@@ -109,9 +113,21 @@ def same_meaning(gate: Gate, keys: Iterable[int]) -> dict[int, set[int]]:
                 pairs[a].add(b)
                 pairs[b].add(a)
                 step |= {a, b}
+        if senses:
+            query = f"SELECT alias, target FROM alias WHERE chunk = {SENSES} AND alias IN ({{}})"
+            for a, b in select(gate.connection, query, frontier):
+                pairs[a].add(b)
+                step.add(b)
         frontier = step - seen
         seen |= frontier
     return {k: group for k in start if (group := {o for near in pairs[k] for o in (near, *pairs[near])} - {k})}
+
+
+def meant_here(gate: Gate, found: set[Pair], said: set[Pair]) -> set[Pair]:
+    """Leave out (chunk, entity) pairs ``found`` by a name in a text that, as ``said``, names another entity by it."""
+    query = f"SELECT alias, target FROM alias WHERE chunk = {SENSES} AND alias IN ({{}})"
+    senses = select(gate.connection, query, {e for _, e in found})
+    return {(chunk, e) for chunk, e in found if not any(a == e and (chunk, b) in said for a, b in senses)}
 
 
 def seldom(connection: sqlite3.Connection, table: str, keys: Iterable[int], most: int = HUB) -> set[int]:

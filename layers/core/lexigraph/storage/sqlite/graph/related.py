@@ -15,7 +15,7 @@ from lexigraph.model.relations import Step, StepKind
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import RelatedRequest
 from lexigraph.storage.sqlite.graph.gate import PLACED, Gate, Pair, SqlitePart, keys_of, public, raw, select
-from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, same_meaning, seen_entities, seldom
+from lexigraph.storage.sqlite.graph.read import TITLED, entity_rows, meant_here, same_meaning, seen_entities, seldom
 from lexigraph.storage.sqlite.graph.relations import COMMON
 
 _ASKED = 0  # stands for the question among the keys of chunks, of which none is 0
@@ -105,9 +105,11 @@ class _Walk:
         for text, found in names.items():
             k = chunk.get(raw(text)) if text else _ASKED
             if k is not None and (k in self._seeds or k == _ASKED):
-                named |= {(k, entity[raw(e)]) for e in found if raw(e) in entity}
+                in_text = {(k, entity[raw(e)]) for e in found if raw(e) in entity}
+                named |= meant_here(self._gate, in_text, named)
         same = same_meaning(self._gate, {e for _, e in named})
-        return named | {(k, other) for k, e in named for other in same.get(e, ())}
+        asked = same_meaning(self._gate, {e for k, e in named if k == _ASKED}, senses=True)
+        return named | {(k, other) for k, e in named for other in (asked if k == _ASKED else same).get(e, ())}
 
     def _to_follow(self) -> dict[int, Entity]:
         """Return the entities to follow: the question's first, then those that most of the chunks name, then the rarest."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 from lexigraph.model.relations import PairObservation, RelationCounts, count_together
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.sqlite.graph.gate import SqlitePart, public, raw, select, tenant_key
-from lexigraph.storage.sqlite.graph.schema import LIVE, SYNONYMS
+from lexigraph.storage.sqlite.graph.schema import LIVE, SENSES, SYNONYMS
 
 K = TypeVar("K", int, str)
 # Chunks that name an entity; where more do, it is too common to relate any two of them.
@@ -43,7 +43,7 @@ SELECT DISTINCT m.entity, m.chunk FROM mentions m JOIN placed p ON p.chunk = m.c
 """
 _ALIASES = f"""
 SELECT b.k, b.value, a.value FROM alias x JOIN entity a ON a.k = x.alias JOIN entity b ON b.k = x.target
-WHERE b.tenant = ? AND (x.chunk = {SYNONYMS} OR EXISTS
+WHERE b.tenant = ? AND (x.chunk IN ({SENSES}, {SYNONYMS}) OR EXISTS
     (SELECT 1 FROM placed p JOIN source s ON s.k = p.source WHERE p.chunk = x.chunk AND {LIVE})) GROUP BY a.k, b.k
 """
 _ENTITIES = "SELECT count(*) FROM entity WHERE tenant = ? AND df > 0"

@@ -96,3 +96,5 @@ LIVE = "+s.tenant = ? AND p.since <= s.live AND (p.until IS NULL OR p.until > s.
 
 # Owner of the aliases that the synonyms file gives: no chunk has the key 0; tenants are told apart by their entities.
 SYNONYMS = 0
+# Owner of the aliases that lead from a name to what it means in some documents, and never back.
+SENSES = -1

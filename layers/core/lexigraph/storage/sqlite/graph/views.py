@@ -15,7 +15,7 @@ from threading import Lock
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.filters import filter_sql
-from lexigraph.storage.sqlite.graph.schema import SYNONYMS
+from lexigraph.storage.sqlite.graph.schema import SENSES, SYNONYMS
 
 _MOST = 8  # views whose connections (one a thread) are kept, those used last
 
@@ -30,7 +30,7 @@ _ROWS = {
     **dict.fromkeys(("chunk", "placed", "topic", "about"), _OF_SOURCE),
     **dict.fromkeys(("topic_in", "said_in", "chunk_statements", "supports", "mentions"), _SEEN.format("x.chunk")),
     "statement": "EXISTS (SELECT 1 FROM temp.topic t WHERE t.k = x.topic)",
-    "alias": f"(x.chunk = {SYNONYMS} OR {_SEEN.format('x.chunk')})",
+    "alias": f"(x.chunk IN ({SENSES}, {SYNONYMS}) OR {_SEEN.format('x.chunk')})",
     "rel": f"{_SEEN.format('x.src')} AND {_SEEN.format('x.dst')}",
 }
 _LIVE = """CROSS JOIN main.placed p ON p.chunk = m.chunk CROSS JOIN main.source s ON s.k = p.source
