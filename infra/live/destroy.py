@@ -60,7 +60,7 @@ class Destruction:
         if self._asked.yes:
             return True
         try:
-            return input(f"type {self._asked.name} to take it down: ").strip() == self._asked.name
+            return input(f"type {self._asked.name} to delete it: ").strip() == self._asked.name
         except EOFError:
             return False
 
@@ -82,7 +82,7 @@ class Destruction:
         cluster, state = cluster_state(self._account, self._asked.name)
         if state not in ("stopped", "stopping"):
             return
-        say(f"{cluster} is {state} and cannot be deleted: it is started, which takes some ten minutes")
+        say(f"{cluster} is {state} and cannot be deleted: starting it, which takes about ten minutes")
         with step("the cluster started"):
             if state == "stopped":
                 self._account.client("neptune").start_db_cluster(DBClusterIdentifier=cluster)

@@ -198,7 +198,7 @@ def look(deployed: Deployment) -> None:
     named = re.findall(r'(?:src|href)="\./([^"]+)"', start)
     check({Path(name).suffix for name in named} >= {".js", ".css", ".svg"}, f"the explorer names {named}: {start[:300]}")
     for name in named:
-        check(deployed.page(name) == (PAGE / name).read_text("utf-8"), f"the explorer's {name} is another")
+        check(deployed.page(name) == (PAGE / name).read_text("utf-8"), f"the explorer's {name} differs from the built one")
     say(f"          /explorer/ and {', '.join(named)}")
 
 
@@ -211,11 +211,11 @@ def curate(deployed: Deployment) -> None:
     before = deployed.aliases(MEANT)
     remembered()
     decision = deployed.merge(MEANT, OTHER)
-    check(_soon(lambda: OTHER in deployed.aliases(MEANT)), f"{OTHER} is not another name of {MEANT}")
-    say(f"          {MEANT} is {OTHER}, too")
+    check(_soon(lambda: OTHER in deployed.aliases(MEANT)), f"{OTHER} is not an alias of {MEANT}")
+    say(f"          {OTHER} is an alias of {MEANT}")
     check(remembered()[0] is False, "an answer from before the merge is remembered")
     deployed.undo(decision)
-    check(_soon(lambda: deployed.aliases(MEANT) == before), f"{MEANT} still has other names: {deployed.aliases(MEANT)}")
+    check(_soon(lambda: deployed.aliases(MEANT) == before), f"{MEANT} still has aliases: {deployed.aliases(MEANT)}")
     check(remembered()[0] is False, "an answer from before the merge was undone is remembered")
 
 
@@ -231,7 +231,7 @@ def _soon(holds: Callable[[], bool]) -> bool:
 def drive(deployed: Deployment) -> None:
     """Upload, ask, stream, merge names, replace, delete, and look whether the answers are what the documents say."""
     for name in (KEPT, REPLACED, DELETED):
-        with step(f"{name} uploaded and taken in"):
+        with step(f"{name} uploaded and ingested"):
             deployed.put(name, (CORPUS / name).read_text("utf-8"))
             deployed.wait()
     check(deployed.documents() == dict.fromkeys((KEPT, REPLACED, DELETED), "READY"), "not all documents are ready")

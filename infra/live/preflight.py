@@ -90,7 +90,7 @@ def _looked(name: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findin
             remedy = "look at the network and the name of the region: the service may not be there"
         else:
             remedy = "aws sts get-caller-identity has to answer: aws configure, AWS_PROFILE or a role; renew what expired"
-        yield Finding(name, "error", f"could not be asked: {kind}", remedy)
+        yield Finding(name, "error", f"could not be checked: {kind}", remedy)
 
 
 def _tools() -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def _credentials(account: Account) -> Iterator[Finding]:
 def _region(account: Account) -> Iterator[Finding]:
     # which services it has, is asked of these themselves: botocore's lists of them have gaps
     if account.region not in account.session.get_available_regions("ec2"):
-        told = f"{account.region} is none that boto3 knows"
+        told = f"boto3 does not know the region {account.region}"
         yield Finding("region", "warning", told, "look whether it is written right; newer regions are not known yet")
     else:
         yield Finding("region", "ok", account.region)
@@ -128,7 +128,7 @@ def _bootstrap(account: Account) -> Iterator[Finding]:
         version = 0
     command = f"npx cdk bootstrap aws://{account.number}/{account.region}"
     if version < _LEAST_BOOTSTRAP:
-        told = f"version {version}, {_LEAST_BOOTSTRAP} is needed" if version else "not done in this account and region"
+        told = f"version {version}, {_LEAST_BOOTSTRAP} or newer is required" if version else "not done in this region"
         yield Finding("bootstrap", "warning", told, f"make deploy does it first: {command}")
     else:
         yield Finding("bootstrap", "ok", f"version {version}")
@@ -179,7 +179,7 @@ def _collection(account: Account, name: str) -> Iterator[Finding]:
     left += ["group"] if client.batch_get_collection_group(names=[name]).get("collectionGroupDetails") else []
     if left and not there:
         remedy = "delete it with its policies in the OpenSearch Serverless console, or deploy the other profile"
-        yield Finding("collection", "error", f"a {' and a '.join(left)} called {name} is left of another deployment", remedy)
+        yield Finding("collection", "error", f"another deployment left a {' and a '.join(left)} called {name}", remedy)
     else:
         yield Finding("collection", "ok", f"{name} is {'ours' if left else 'free'}")
 
@@ -191,14 +191,14 @@ def _concurrency(account: Account, profile: Profile, name: str) -> Iterator[Find
     reserved = 2 * profile.reserve  # of `extract` and of `build`
     have = most if account.stack(f"{name}-ingestion") else free  # what is ours already is not free
     if reserved and have - reserved < _UNRESERVED:
-        told = f"{have} executions, and {reserved} would be reserved, of which Lambda leaves at least {_UNRESERVED}"
+        told = f"{have} concurrent executions; {reserved} reserved would leave fewer than the required {_UNRESERVED}"
         yield Finding("concurrency", "error", told, f"{ask}, or deploy with SET=reserve=0")
     elif most < _FEW_EXECUTIONS:
-        told = f"{most} executions at a time for the whole account"
+        told = f"{most} concurrent executions for the whole account"
         fewer = "" if profile.concurrency <= 3 else "; until then deploy with SET=concurrency=3, or one file takes all"
         yield Finding("concurrency", "warning", told, f"{ask}{fewer}")
     else:
-        yield Finding("concurrency", "ok", f"{most} executions at a time")
+        yield Finding("concurrency", "ok", f"{most} concurrent executions")
 
 
 def _engine(account: Account, profile: Profile) -> Iterator[Finding]:
@@ -206,10 +206,10 @@ def _engine(account: Account, profile: Profile) -> Iterator[Finding]:
     offered = [str(found["EngineVersion"]) for page in pages for found in page["DBEngineVersions"]]
     wanted = profile.neptune_version
     if wanted not in offered:
-        told = f"Neptune {wanted} is not on offer here; {', '.join(offered[-4:]) or 'nothing'} is"
+        told = f"Neptune {wanted} is not available here; available: {', '.join(offered[-4:]) or 'none'}"
         yield Finding("engine", "error", told, "deploy into another region, or a release made for an engine on offer")
     else:
-        yield Finding("engine", "ok", f"Neptune {wanted} is on offer")
+        yield Finding("engine", "ok", f"Neptune {wanted} is available")
 
 
 def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
@@ -225,16 +225,16 @@ def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
     for found in ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]:
         of_service[found["ServiceName"]] = set(found["AvailabilityZones"])
     if missing := [name for name in names if name not in of_service]:
-        told = f"no endpoint service {', '.join(missing)} here"
+        told = f"missing endpoint services: {', '.join(missing)}"
         yield Finding("zones", "error", told, "deploy into a region that has it: the VPC has no other way")
         return
     everywhere = sorted(zone for zone in zones if all(zone in has for has in of_service.values()))
     lacking = {zone: [name for name, has in of_service.items() if zone not in has] for zone in wanted}
     told = "; ".join(f"{zone} lacks {', '.join(names)}" for zone, names in lacking.items() if names)
     if not told:
-        yield Finding("zones", "ok", f"{' and '.join(wanted)} have all that is needed")
+        yield Finding("zones", "ok", f"{' and '.join(wanted)} have all endpoint services")
     elif len(everywhere) < ZONES:
-        yield Finding("zones", "error", told, "deploy into another region: here no two zones have all that is needed")
+        yield Finding("zones", "error", told, "deploy into another region: here no two zones have all endpoint services")
     else:
         fixed = ",".join(everywhere[:ZONES])
         yield Finding("zones", "error", told, f"deploy with SET=zones={fixed}; a network that is there keeps its zones")

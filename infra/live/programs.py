@@ -28,4 +28,4 @@ def shown(*command: str, environment: Mapping[str, str], cwd: Path = ROOT) -> No
     """Run a program that tells on the screen how far it is. Raise :class:`Failed` when it fails."""
     done = subprocess.run(command, cwd=cwd, env=dict(environment), check=False)
     if done.returncode:
-        raise Failed(f"{Path(command[0]).name} {command[1]} failed: what it said last says why")
+        raise Failed(f"{Path(command[0]).name} {command[1]} failed: see its last output")

@@ -98,7 +98,7 @@ def _noted(rows: list[Row], name: str, what: str, remedy: str) -> Iterator[None]
         row.status, row.error, row.remedy = "failed", str(error)[:1_000], remedy
     except Exception as error:  # noqa: BLE001  # whatever it is, it is what was found
         kind = ": ".join(filter(None, (type(error).__name__, code_of(error))))
-        row.status, row.error, row.remedy = "failed", kind, f"let your credentials do this, or: {remedy}"
+        row.status, row.error, row.remedy = "failed", kind, f"allow your credentials to do this, or: {remedy}"
     row.ms = round((monotonic() - began) * 1_000)
     rows.append(row)
 
@@ -118,7 +118,7 @@ def _check_audit(account: Account, cluster: str) -> None:
     groups = account.client("logs").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
     kept = {group["logGroupName"]: group.get("retentionInDays") for group in groups}
     check(name in kept, f"there is no log group {name}")
-    check(kept[name] is not None, f"{name} keeps what it has for ever: Neptune made it before our stack did")
+    check(kept[name] is not None, f"{name} keeps its logs forever: Neptune created it before the stack did")
 
 
 def report(rows: list[Row], asked: Given, region: str, *, tell: Callable[[str], None] = say) -> int:

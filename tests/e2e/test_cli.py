@@ -316,10 +316,10 @@ def test_code_is_shown_with_its_lines_and_prose_on_one() -> None:
     checked = replace(answer, unsupported=(Unsupported("It takes 9 steps [S1].", "number", ("S1",), "not in it: 9"),))
     assert shown(print_unsupported, answer, left_out=False) == ""
     assert shown(print_unsupported, checked, left_out=False).splitlines()[1:] == [
-        "Not borne out by what it cites",
+        "Not supported by its citations",
         "- It takes 9 steps [S1].  (not in it: 9)",
     ]
-    assert shown(print_unsupported, checked, left_out=True).splitlines()[1] == "Left out, not borne out by what it cites"
+    assert shown(print_unsupported, checked, left_out=True).splitlines()[1] == "Left out, as its citations do not support it"
 
 
 def shown(print_: Any, *given: Any, **flags: Any) -> str:

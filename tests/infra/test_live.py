@@ -299,7 +299,7 @@ def test_smoke_of_a_stack_that_is_missing_stops_there_and_fails(
 def test_an_audit_log_that_neptune_made_first_is_told(server: AccountServer) -> None:
     name = "/aws/neptune/c-1/audit"
     server.answers["logs DescribeLogGroups"] = {"logGroups": [{"logGroupName": name}]}
-    with pytest.raises(Failed, match="for ever: Neptune made it before"):
+    with pytest.raises(Failed, match="forever: Neptune created it before"):
         smoke._check_audit(Account(REGION), "c-1")
     server.answers["logs DescribeLogGroups"] = {"logGroups": [{"logGroupName": name, "retentionInDays": 30}]}
     smoke._check_audit(Account(REGION), "c-1")

@@ -106,7 +106,7 @@ def test_an_account_that_is_ready_has_nothing_to_mend(account: AccountServer, ca
     asked = [(what, given_) for what, given_ in account.asked if what == "bedrock-runtime Converse"]
     assert [given_["inferenceConfig"] for _, given_ in asked] == [{"maxTokens": 1}]
     preflight.show(findings)
-    assert "Neptune 1.4.8.0 is on offer" in capsys.readouterr().out
+    assert "Neptune 1.4.8.0 is available" in capsys.readouterr().out
 
 
 OLD_CLUSTER = stack("lexigraph-dev-graph", ClusterId="c-1")
@@ -166,7 +166,7 @@ MISSING = [
         {"collectionDetails": [{"name": "lexigraph-dev"}]},
         "collection",
         "error",
-        "is left of another",
+        "another deployment left a",
         "delete it",
     ),
     (
@@ -174,10 +174,10 @@ MISSING = [
         Refusal("", status=0),
         "collection",
         "error",
-        "could not be asked",
+        "could not be checked",
         "name of the region",
     ),
-    ("lambda GetAccountSettings", limits(10), "concurrency", "warning", "10 executions", "Service Quotas"),
+    ("lambda GetAccountSettings", limits(10), "concurrency", "warning", "10 concurrent executions", "Service Quotas"),
     (
         "neptune DescribeDBEngineVersions",
         {"DBEngineVersions": [{"EngineVersion": "1.4.7.0"}]},
@@ -207,7 +207,7 @@ MISSING = [
         {"ServiceDetails": endpoints()["ServiceDetails"][:1]},
         "zones",
         "error",
-        "no endpoint service",
+        "missing endpoint services",
         "a region that has it",
     ),
     (
@@ -263,7 +263,7 @@ def test_a_reserve_wants_a_quota(account: AccountServer) -> None:
 
 def test_a_region_that_nobody_knows_is_told(account: AccountServer) -> None:
     first = next(f for f in found(region="us-wset-2") if f.name == "region")
-    assert (first.level, first.evidence) == ("warning", "us-wset-2 is none that boto3 knows")
+    assert (first.level, first.evidence) == ("warning", "boto3 does not know the region us-wset-2")
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def print_sources(console: Console, response: QueryResponse) -> None:
 def print_unsupported(console: Console, response: QueryResponse, *, left_out: bool) -> None:
     """Print which sentences of a model, and which of its citations, the statements cited do not bear out."""
     if response.unsupported:
-        console.print("\nLeft out, not borne out by what it cites" if left_out else "\nNot borne out by what it cites")
+        console.print("\nLeft out, as its citations do not support it" if left_out else "\nNot supported by its citations")
     for u in response.unsupported:
         prose(console, Text.assemble(("- ", "yellow"), one_line(u.sentence, _QUOTE), (f"  ({one_line(u.reason)})", "dim")))
 
