@@ -13,6 +13,7 @@ from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
 from lexigraph.model.curation import Decision
 from lexigraph.model.graph import Entity
+from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def list_entities(
         return
     for entity in entities:
         others = f"  = {', '.join(same[entity.id])}" if same[entity.id] else ""
-        told = f"{entity.value}  {entity.class_ or '-'}  {entity.df} documents{others}"
+        told = f"{entity.value}  {entity.class_ or '-'}  {counted(entity.df, 'document')}{others}"
         invocation.out.print(told, soft_wrap=True, markup=False)
 
 
