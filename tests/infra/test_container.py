@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 
+from tests import patient
 from tests.imports import ROOT
 from tests.server import laptop_api
 
@@ -128,5 +128,5 @@ def test_the_health_check_tells_a_server_that_answers_from_one_that_does_not(tmp
         assert subprocess.run(asked, check=False, timeout=30).returncode == 0
         (container,) = deployment()["template"]["spec"]["containers"]
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            assert httpx.get(api.url + container[probe]["httpGet"]["path"]).status_code == 200
+            assert patient.get(api.url + container[probe]["httpGet"]["path"]).status_code == 200
     assert subprocess.run(asked, check=False, timeout=30, capture_output=True).returncode == 1

@@ -190,7 +190,7 @@ def test_destroy_starts_a_cluster_that_is_stopped_and_says_so(
 ) -> None:
     deployed(server, Stacks(), "stopped")
     destruction().run()
-    assert "c-1 is stopped and cannot be deleted: it is started" in capsys.readouterr().out
+    assert "c-1 is stopped and cannot be deleted: starting it" in capsys.readouterr().out
     assert [what for what, _ in server.asked].count("neptune StartDBCluster") == 1
 
 

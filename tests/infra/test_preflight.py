@@ -183,7 +183,7 @@ MISSING = [
         {"DBEngineVersions": [{"EngineVersion": "1.4.7.0"}]},
         "engine",
         "error",
-        "1.4.7.0 is",
+        "available: 1.4.7.0",
         "another region",
     ),
     (

@@ -25,6 +25,7 @@ from lexigraph.model.errors import ModelUnavailable
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.settings import Settings
 from lexigraph.storage.sqlite import ledger
+from tests import patient
 from tests.disks import files_of_at_most, ordinary_user
 from tests.integration.api.routes.test_ingest import events
 from tests.laptop import laptop, open_laptop, write_pages
@@ -399,7 +400,7 @@ def test_a_lost_store_is_told_and_used_again_when_it_is_back(
             turned_away(harm, client.post(f"/retrieve/{asked}", json={"question": QUESTION}))
         turned_away(harm, client.post("/query", json={"question": QUESTION, "retriever": "traversal", "stream": True}))
         met = "ok" if harm is lose else "damaged"
-        assert httpx.get(f"{api.url}/health").json()["stores"] == met
+        assert patient.get(f"{api.url}/health").json()["stores"] == met
         preview = client.post("/ranking/preview", json={"question": QUESTION})  # words do without the graph, and the reverse
         assert preview.status_code != 200 or preview.json()["degraded"] is True, preview.text
         told = client.get("/diagnostics")
@@ -410,7 +411,7 @@ def test_a_lost_store_is_told_and_used_again_when_it_is_back(
         bring_back(path)
         assert client.post("/retrieve/traversal", json={"question": QUESTION}).json()["results"]
         assert client.get("/diagnostics").json()[state][state] is True
-        assert httpx.get(f"{api.url}/health").json()["stores"] == "ok"
+        assert patient.get(f"{api.url}/health").json()["stores"] == "ok"
 
 
 @pytest.mark.parametrize("file", ["graph.sqlite", "vectors.sqlite"])

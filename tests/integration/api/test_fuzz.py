@@ -19,6 +19,7 @@ from lexigraph.api.openapi.file import document
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from lexigraph.settings import EmbeddingModel
 from lexigraph.storage.factory import VectorStoreFactory
+from tests import patient
 from tests.laptop import open_laptop, write_pages
 from tests.server import Api, laptop_api
 
@@ -407,7 +408,7 @@ def test_headers_that_claim_another_tenant_change_nothing(served: tuple[Api, Pat
             headers = {name: value}
             assert stranger.get("/documents", headers=headers).json()["documents"] == []
             refused(stranger.post("/cache/clear", headers=headers), 403)
-            refused(httpx.get(f"{api.url}/documents", headers=headers), 401)
+            refused(patient.get(f"{api.url}/documents", headers=headers), 401)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from lexigraph.api.mcp import make_server
 from lexigraph.api.service import Service
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from tests import patient
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
 
@@ -106,7 +107,7 @@ def test_bad_arguments_and_a_missing_scope_are_told_in_a_line(api: Api) -> None:
 
 
 def test_without_a_key_there_are_no_tools(api: Api) -> None:
-    reply = httpx.post(f"{api.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    reply = patient.post(f"{api.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     assert (reply.status_code, reply.json()["error"]) == (401, "unauthorized")
 
 

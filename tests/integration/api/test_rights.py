@@ -13,6 +13,7 @@ import pytest
 
 from lexigraph.model.filters import Filter, MetadataFilter
 from lexigraph.retrieval.catalogue import RETRIEVERS
+from tests import patient
 from tests.server import Api, laptop_api
 
 OURS: Filter = MetadataFilter("groups", "in", ("staff", "press"))
@@ -276,7 +277,7 @@ def test_every_route_is_asked_by_somebody_who_sees_half(halves: Halves) -> None:
         "/jobs/{job_id}/cancel", "/graph/egonet", "/cache/stats", "/cache/clear", "/keys", "/keys/{key_id}", "/overview",
         "/curation/decisions", "/curation/decisions/{decision_id}", "/curation/proposals",
     }  # fmt: skip
-    assert set(httpx.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
+    assert set(patient.get(f"{halves.whole.url}/openapi.json").json()["paths"]) == asked
 
 
 def test_answers_that_stream_are_those_of_the_half(halves: Halves) -> None:

@@ -25,6 +25,7 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import ApiKey, DocumentRecord
+from tests import patient
 from tests.server import Api, laptop_api
 
 
@@ -46,14 +47,14 @@ def refused(reply: httpx.Response, status: int, error: str) -> dict[str, str]:
 
 @pytest.mark.requirement("E-01", "E-02", "E-74")
 def test_health_needs_no_key_and_tells_the_version(api: Api) -> None:
-    reply = httpx.get(f"{api.url}/health")
+    reply = patient.get(f"{api.url}/health")
     assert (reply.status_code, reply.json()) == (200, {"status": "ok", "stores": "ok", "api_version": __version__})
 
 
 @pytest.mark.requirement("H-27", "E-74")
 @pytest.mark.parametrize("key", [None, "", "lxk_", "yourapitoken", "lxk_00000000_" + "x" * 43, "x" * 5_000])
 def test_without_a_valid_key_nothing_is_answered(api: Api, key: str | None) -> None:
-    reply = httpx.get(f"{api.url}/diagnostics", headers={} if key is None else {HEADER: key})
+    reply = patient.get(f"{api.url}/diagnostics", headers={} if key is None else {HEADER: key})
     assert "X-API-Key" in refused(reply, 401, "unauthorized")["message"]
     assert reply.headers["www-authenticate"] == "ApiKey"
 
@@ -69,7 +70,7 @@ def test_a_key_that_was_revoked_opens_nothing_from_then_on(api: Api) -> None:
 
 
 def test_a_route_that_does_not_exist_tells_a_stranger_no_more_than_one_that_does(api: Api) -> None:
-    assert refused(httpx.get(f"{api.url}/nowhere"), 401, "unauthorized")
+    assert refused(patient.get(f"{api.url}/nowhere"), 401, "unauthorized")
     refused(api.client().get("/nowhere"), 404, "not_found")
     refused(api.client().delete("/health"), 405, "method_not_allowed")
 
@@ -169,17 +170,17 @@ def test_tokens_come_back_with_time() -> None:
 )
 def test_headers_that_claim_to_come_from_a_gateway_are_dropped(api: Api, name: str) -> None:
     forged = json.dumps({"authorizer": {"tenant": "other", "scopes": "read ingest admin"}})
-    reply = httpx.get(f"{api.url}/diagnostics", headers={name: forged})
+    reply = patient.get(f"{api.url}/diagnostics", headers={name: forged})
     refused(reply, 401, "unauthorized")
 
 
 def test_an_open_server_asks_for_no_key_but_answers_this_machine_only(tmp_path: Path) -> None:
     with laptop_api(tmp_path, open_=True) as api:
-        assert httpx.get(f"{api.url}/nowhere").status_code == 404
-        assert httpx.get(f"{api.url}/nowhere", headers={HEADER: "yourapitoken"}).status_code == 404
-        rebound = httpx.get(f"{api.url}/health", headers={"Host": "attacker.example"})
+        assert patient.get(f"{api.url}/nowhere").status_code == 404
+        assert patient.get(f"{api.url}/nowhere", headers={HEADER: "yourapitoken"}).status_code == 404
+        rebound = patient.get(f"{api.url}/health", headers={"Host": "attacker.example"})
         assert "this machine" in refused(rebound, 403, "forbidden")["message"]
-        assert httpx.get(f"{api.url}/health", headers={"Origin": api.url}).status_code == 200
+        assert patient.get(f"{api.url}/health", headers={"Origin": api.url}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -200,9 +201,9 @@ def test_an_open_server_answers_pages_of_its_own_origin_only(tmp_path: Path, ori
     with laptop_api(tmp_path, open_=True) as api:
         foreign = {"Origin": origin.format(port=api.url.rsplit(":", 1)[1])}
         sent = {"file": ("flow.md", b"Mira Holm signs.")}
-        refused(httpx.post(f"{api.url}/documents", files=sent, headers=foreign), 403, "forbidden")
-        refused(httpx.get(f"{api.url}/documents", headers=foreign), 403, "forbidden")
-        assert httpx.get(f"{api.url}/documents").json()["documents"] == []
+        refused(patient.post(f"{api.url}/documents", files=sent, headers=foreign), 403, "forbidden")
+        refused(patient.get(f"{api.url}/documents", headers=foreign), 403, "forbidden")
+        assert patient.get(f"{api.url}/documents").json()["documents"] == []
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_an_open_server_answers_pages_of_its_own_origin_only(tmp_path: Path, ori
 )
 def test_an_open_server_answers_nothing_that_came_through_a_proxy(tmp_path: Path, header: str) -> None:
     with laptop_api(tmp_path, open_=True) as api:
-        told = refused(httpx.get(f"{api.url}/documents", headers=dict([header.split(": ")])), 403, "forbidden")
+        told = refused(patient.get(f"{api.url}/documents", headers=dict([header.split(": ")])), 403, "forbidden")
         assert "proxy" in told["message"]
         assert api.client().get("/documents", headers=dict([header.split(": ")])).status_code == 403
     with laptop_api(tmp_path) as api:
@@ -258,28 +259,28 @@ def test_a_get_that_changes_something_needs_what_another_page_cannot_send(tmp_pa
     (tmp_path / "flow.md").write_text("Mira Holm signs.")
     with laptop_api(tmp_path, open_=True, ingest_in="thread") as api:
         at = f"{api.url}/ingest/stream?path=flow.md"
-        told = refused(httpx.get(at), 403, "forbidden")  # as an image of a page, in a browser that says no more
+        told = refused(patient.get(at), 403, "forbidden")  # as an image of a page, in a browser that says no more
         assert "POST" in told["hint"]
-        assert httpx.get(f"{api.url}/jobs").json() == {"jobs": []}
+        assert patient.get(f"{api.url}/jobs").json() == {"jobs": []}
         for reply in (
-            httpx.post(at),
-            httpx.get(at, headers={HEADER: "any"}),
-            httpx.get(at, headers={"Sec-Fetch-Site": "same-origin"}),  # its own page
+            patient.post(at),
+            patient.get(at, headers={HEADER: "any"}),
+            patient.get(at, headers={"Sec-Fetch-Site": "same-origin"}),  # its own page
         ):
             assert (reply.status_code, '"stage":"done"' in reply.text) == (200, True), reply.text
-        refused(httpx.post(at, headers={"Origin": "http://localhost:3000"}), 403, "forbidden")
+        refused(patient.post(at, headers={"Origin": "http://localhost:3000"}), 403, "forbidden")
 
 
 @pytest.mark.parametrize("header", ["Host", "Origin"])
 @pytest.mark.parametrize("value", ["[::1", "http://[", "localhost@attacker.example", "null"])
 def test_an_open_server_refuses_a_host_or_origin_that_is_none(tmp_path: Path, header: str, value: str) -> None:
     with laptop_api(tmp_path, open_=True) as api:
-        refused(httpx.get(f"{api.url}/health", headers={header: value}), 403, "forbidden")
+        refused(patient.get(f"{api.url}/health", headers={header: value}), 403, "forbidden")
 
 
 def test_a_server_that_is_open_until_a_key_is_made_is_closed_by_the_first_of_any_tenant(tmp_path: Path) -> None:
     with laptop_api(tmp_path, open_="until_key", ingest_in="thread") as api:
-        nobody = httpx.Client(base_url=api.url)
+        nobody = httpx.Client(base_url=api.url, timeout=patient.SECONDS)
         assert nobody.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")}).status_code == 200
         other = api.client("other")
         refused(nobody.get("/documents"), 401, "unauthorized")
@@ -297,10 +298,10 @@ def test_a_page_of_another_site_cannot_make_an_open_server_work_by_an_image_or_a
     with laptop_api(tmp_path, open_=True) as api:
         foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
         for site in (foreign, {**foreign, "Sec-Fetch-Site": "same-site"}):  # of another port of this machine
-            refused(httpx.get(f"{api.url}/documents", headers=site), 403, "forbidden")
-            refused(httpx.get(f"{api.url}/ingest/stream", params={"path": "."}, headers=site), 403, "forbidden")
-        assert httpx.get(f"{api.url}/jobs").json() == {"jobs": []}
-        assert httpx.get(f"{api.url}/docs", headers=foreign).status_code == 200
+            refused(patient.get(f"{api.url}/documents", headers=site), 403, "forbidden")
+            refused(patient.get(f"{api.url}/ingest/stream", params={"path": "."}, headers=site), 403, "forbidden")
+        assert patient.get(f"{api.url}/jobs").json() == {"jobs": []}
+        assert patient.get(f"{api.url}/docs", headers=foreign).status_code == 200
 
 
 def test_who_sends_a_key_to_an_open_server_is_whom_it_stands_for(tmp_path: Path) -> None:
@@ -309,22 +310,22 @@ def test_who_sends_a_key_to_an_open_server_is_whom_it_stands_for(tmp_path: Path)
         sent = other.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")})
         assert sent.status_code == 200, sent.text
         assert len(other.get("/documents").json()["documents"]) == 1
-        assert httpx.get(f"{api.url}/documents").json()["documents"] == []
+        assert patient.get(f"{api.url}/documents").json()["documents"] == []
         key = api.stores.registry.keys(Tenant("other"))[0]
         api.stores.registry.revoke_key(Tenant("other"), key.id)
         refused(other.get("/documents"), 401, "unauthorized")
 
 
 def test_the_documentation_needs_neither_key_nor_network(api: Api) -> None:
-    page = httpx.get(f"{api.url}/docs")
+    page = patient.get(f"{api.url}/docs")
     assert page.status_code == 200
     assert "http://" not in page.text.replace(api.url, "")
     assert "https://" not in page.text
     scripts = [part.split('"')[0] for part in page.text.split('src="')[1:]]
     assert scripts
     for script in scripts:
-        assert httpx.get(f"{api.url}{script}").status_code == 200
-    assert httpx.get(f"{api.url}/openapi.json").json()["info"]["version"] == __version__
+        assert patient.get(f"{api.url}{script}").status_code == 200
+    assert patient.get(f"{api.url}/openapi.json").json()["info"]["version"] == __version__
 
 
 def test_no_key_is_written_to_the_log(api: Api, caplog: pytest.LogCaptureFixture) -> None:
@@ -342,7 +343,7 @@ def test_a_reply_is_sent_without_waiting_for_the_acknowledgement_of_its_head() -
 
 
 def test_the_address_alone_leads_to_the_documentation(api: Api) -> None:
-    reply = httpx.get(f"{api.url}/")
+    reply = patient.get(f"{api.url}/")
     assert (reply.status_code, reply.headers["location"]) == (307, "docs")
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from fastapi.testclient import TestClient
 from mangum import Mangum
@@ -27,6 +26,7 @@ from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import DocumentRecord, Registry
+from tests import patient
 from tests.standins.signed_gateway import REGION, signed_gateway
 
 ROLE = "arn:aws:iam::123456789012:role/team-search"
@@ -232,7 +232,7 @@ def test_the_example_asks_a_gateway_that_checks_signatures_and_is_let_in_by_its_
         wrong = run(url, "AKIAEXAMPLE", "wrong")
         elsewhere = run(url, "AKIAEXAMPLE", "right", "us-east-1")
         stranger = run(url, "AKIASTRANGER", "right")
-        unsigned = httpx.post(f"{url}/query", json={"question": "Who?"})
+        unsigned = patient.post(f"{url}/query", json={"question": "Who?"})
 
     assert answered.returncode == 0, answered.stderr
     assert told

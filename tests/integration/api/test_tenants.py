@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from lexigraph.retrieval.catalogue import RETRIEVERS
+from tests import patient
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
 
@@ -193,7 +194,7 @@ def test_every_route_of_the_document_is_asked_here(api: Api) -> None:
         "/documents/{document_id}/statements", "/statements/{statement_id}", "/entities", "/entities/{entity_id}",
         "/entities/{entity_id}/statements", "/entities/{entity_id}/neighbours",
     }  # fmt: skip
-    assert set(httpx.get(f"{api.url}/openapi.json").json()["paths"]) == asked
+    assert set(patient.get(f"{api.url}/openapi.json").json()["paths"]) == asked
 
 
 def test_what_a_tenant_takes_in_from_a_folder_is_its_own(tmp_path: Path) -> None:

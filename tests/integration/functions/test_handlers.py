@@ -25,6 +25,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Claim, DocumentRecord
 from lexigraph.storage.sqlite.registry import SqliteRegistry
+from tests import patient
 from tests.functions import ALL, EVENTS, KEY, Deployed, deployed, event, inbox, invoke, message
 from tests.laptop import content
 from tests.models import SentenceExtractor
@@ -386,11 +387,10 @@ def test_an_upload_through_the_api_is_a_job_that_the_event_of_s3_finds(api: Depl
 
 @pytest.mark.slow
 def test_a_large_file_is_put_where_the_api_says(api: Deployed) -> None:
-    import httpx
 
     status, told = called("manage", event("manage.upload_url"))
     assert status == 200
-    put = httpx.put(told["url"], headers=told["headers"], content=HARBOUR.encode())
+    put = patient.put(told["url"], headers=told["headers"], content=HARBOUR.encode())
     assert put.status_code == 200
 
     invoke("start", message("start.created", version_id=""))

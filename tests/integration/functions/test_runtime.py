@@ -19,6 +19,7 @@ from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from tests import patient
 from tests.files import section
 from tests.functions import ALL, KEY, Deployed, deployed, event, inbox, message
 from tests.graph_dump import dump_graph
@@ -269,7 +270,11 @@ def test_the_stream_function_is_a_web_server_that_believes_only_its_adapter(tmp_
         port = free.getsockname()[1]
     said = {"tenant": "default", "scopes": "read", "key_id": "k", "databases": "[]", "rate": "0"}
     trusted = {"X-Amzn-Request-Context": json.dumps({"authorizer": said})}
-    with deployed(tmp_path, LEXIGRAPH_API_AUTH="adapter"), serving(port) as url, httpx.Client(base_url=url) as client:
+    with (
+        deployed(tmp_path, LEXIGRAPH_API_AUTH="adapter"),
+        serving(port) as url,
+        httpx.Client(base_url=url, timeout=patient.SECONDS) as client,
+    ):
         nobody = client.get("/jobs")
         forged = client.get("/jobs", headers=[("X-Amzn-Request-Context", "{}"), *trusted.items()])
         reader = client.get("/jobs", headers=trusted)
@@ -296,7 +301,7 @@ def serving(port: int) -> Iterator[str]:
             assert process.poll() is None, "the server ended"
             assert time.monotonic() < deadline, "the server does not answer"
             with suppress(httpx.TransportError):
-                if httpx.get(f"{url}/health").status_code == 200:
+                if patient.get(f"{url}/health").status_code == 200:
                     break
             time.sleep(0.1)
         yield url

@@ -35,6 +35,7 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import RegistryFactory, open_stores
 from lexigraph.storage.protocols import JobRecord, Registry
+from tests import patient
 from tests.files import section
 from tests.laptop import open_laptop
 from tests.models import WordEmbedder
@@ -507,19 +508,22 @@ def test_jobs_of_the_command_line_that_were_left_behind_do_not_count(service: Se
 def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) -> None:
     slow = {"text": "Ann sat. " * 45_000}
     with tenants(service) as (mine, others), ThreadPoolExecutor(8) as pool:
-        waiting = [pool.submit(mine.post, "/estimate", json=slow, timeout=SECONDS) for _ in range(5)]
+        waiting = [pool.submit(mine.post, "/estimate", json=slow, timeout=4 * SECONDS) for _ in range(5)]
         time.sleep(0.5)
         assert others.post("/estimate", json={"text": "Mira Holm signs."}, timeout=SECONDS).status_code == 200
         assert sum(not one.done() for one in waiting) > 2
         for one in waiting:
-            one.result(SECONDS)
+            one.result(4 * SECONDS)
 
 
 def test_an_ingest_that_waits_is_cancelled_at_once_and_its_file_goes(service: ServiceOf) -> None:
     first, _ = send(service, "a.txt")
     eventually(lambda: service.worker.seen)
     second, path = send(service, "b.txt")
-    with serving(create_app(service=service, open_=True)) as url, httpx.Client(base_url=url) as client:
+    with (
+        serving(create_app(service=service, open_=True)) as url,
+        httpx.Client(base_url=url, timeout=patient.SECONDS) as client,
+    ):
         reply = client.post(f"/jobs/{second.id}/cancel")
         assert (reply.status_code, reply.json()["status"]) == (200, "CANCELLED")
         assert not path.exists()
@@ -548,7 +552,10 @@ def test_a_worker_that_cannot_read_its_job_is_not_waited_for(tmp_path: Path) -> 
 
 def test_a_job_that_is_no_ingest_is_not_cancelled(service: ServiceOf) -> None:
     removal = service.stores.registry.start_job(MINE, "remove", {"source_ids": []})
-    with serving(create_app(service=service, open_=True)) as url, httpx.Client(base_url=url) as client:
+    with (
+        serving(create_app(service=service, open_=True)) as url,
+        httpx.Client(base_url=url, timeout=patient.SECONDS) as client,
+    ):
         reply = client.post(f"/jobs/{removal.id}/cancel")
     assert (reply.status_code, reply.json()["error"]) == (409, "conflict")
     assert service.stores.registry.job(MINE, removal.id).status == "RUNNING"
@@ -559,7 +566,10 @@ def test_a_deployment_says_where_its_jobs_are_stopped(service: ServiceOf, tmp_pa
     settings = Settings(data=tmp_path / "data", workflow=arn)
     job = service.stores.registry.start_job(MINE, "ingest", {"paths": [], "namespace": "default"})
     deployed = Service(settings, stores=service.stores, embedder=WordEmbedder())
-    with serving(create_app(settings, deployed, open_=True)) as url, httpx.Client(base_url=url) as client:
+    with (
+        serving(create_app(settings, deployed, open_=True)) as url,
+        httpx.Client(base_url=url, timeout=patient.SECONDS) as client,
+    ):
         reply = client.post(f"/jobs/{job.id}/cancel")
     assert reply.status_code == 409
     assert job.id in reply.json()["hint"]

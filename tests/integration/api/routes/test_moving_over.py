@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import patient
 from tests.laptop import write_pages
 from tests.models import model
 from tests.server import Api, laptop_api
@@ -88,7 +89,7 @@ def test_progress_tells_the_stages_in_the_reply(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("query", ["?anything", "?check=1&check=2", "?_=1700000000"])
 def test_health_takes_whatever_a_load_balancer_appends(api: Api, query: str) -> None:
-    told = httpx.get(f"{api.url}/health{query}")
+    told = patient.get(f"{api.url}/health{query}")
     assert (told.status_code, told.json()["status"]) == (200, "ok")
 
 
