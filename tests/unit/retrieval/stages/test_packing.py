@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexigraph.retrieval.stages.packing import Worth, packed
 from lexigraph.retrieval.stages.ranking import WEIGHTS
+from lexigraph.retrieval.stages.text import words as words_of
 
 
 def worth(*statements: tuple[str, float], chunk: list[int] | None = None, added: list[float] | None = None) -> Worth:
@@ -94,3 +95,42 @@ def test_each_comes_once_and_scores_never_rise(statements, diversity):
 def test_the_first_are_the_same_however_many_are_read(diversity: float):
     stream = packed(worth(*SAID), diversity, WEIGHTS)
     assert [next(stream)[0], next(stream)[0]] == order(worth(*SAID), diversity)[:2]
+
+
+def in_full(given: Worth, diversity: float) -> list[tuple[int, float]]:
+    """The order by its definition: each time all words of all statements are looked at."""
+    held = [list(dict.fromkeys(words_of(text))) for text in given.texts]
+    every = list(dict.fromkeys(word for of_text in held for word in of_text))
+    said_by = np.array([[float(word in of_text) for of_text in held] for word in every]).reshape(len(every), len(held))
+    df = said_by.sum(axis=1, keepdims=True)
+    said_by *= np.log(1 + (len(held) - df + 0.5) / (df + 0.5))
+    size, chunk, topic = np.maximum(said_by.sum(axis=0), 1e-9), np.array(given.chunk), np.array(given.topic)
+    left, again, found = list(range(len(held))), np.ones(len(held)), list[tuple[int, float]]()
+    while left:
+        before = [at for at, _ in found]
+        said = np.isin(every, [word for at in before for word in held[at]])
+        repeated = (said_by * said[:, np.newaxis]).sum(axis=0)
+        heard = (given.asked[chunk[before]] > 0).any(axis=0) if before else np.zeros(given.asked.shape[1], bool)
+        asked_again = ((given.asked * heard).sum(axis=1) / np.maximum(given.asked.sum(axis=1), 1e-9))[chunk]
+        new = 1 - np.minimum(WEIGHTS.said_again * diversity * repeated / size, 1.0)
+        values = (given.own * new * (1 - WEIGHTS.asked_again * diversity * asked_again) + given.added) * again
+        best = max(left, key=lambda at: (round(float(values[at]), 6), -at))
+        if chunk[best] not in chunk[before]:
+            again[(topic == topic[best]) & (chunk != chunk[best])] *= WEIGHTS.same_topic
+        again[chunk == chunk[best]] *= WEIGHTS.repeat
+        left.remove(best)
+        found.append((best, float(values[best])))
+    return found
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.randoms(use_true_random=False), st.integers(1, 25), st.floats(0, 0.9))
+def test_the_order_is_that_of_the_full_computation(rng, count, diversity):
+    told = [" ".join(rng.choices("barley mill wheat boat rye 12 sea".split(), k=rng.randrange(8))) for _ in range(count)]
+    chunk = [rng.randrange(6) for _ in range(count)]
+    asked = np.array([[rng.choice([0.0, rng.random()]) for _ in range(4)] for _ in range(max(chunk) + 1)])
+    own, added = (np.array([rng.random() for _ in range(count)]) for _ in range(2))
+    given = Worth(own, added, chunk, [of % 3 for of in chunk], asked, told)
+    found, expected = list(packed(given, diversity, WEIGHTS)), in_full(given, diversity)
+    assert [value for _, value in found] == pytest.approx([value for _, value in expected], abs=2e-6)
+    assert [at for at, _ in found] == [at for at, _ in expected]

@@ -35,31 +35,43 @@ def packed(worth: Worth, diversity: float, weights: Weights) -> Iterator[tuple[i
     again, when chunks before it hold all words of the question that its own does. A further statement of a chunk, and a
     further chunk of a topic, counts a little less each time. Ties go by place. The first are the same however many are read.
     """
-    chunk, topic, asked = np.asarray(worth.chunk), np.asarray(worth.topic), worth.asked
+    chunk, topic, asked, count = np.asarray(worth.chunk), np.asarray(worth.topic), worth.asked, len(worth.texts)
     said_by, said, ends = _words(worth.texts)
     size, all_asked = np.maximum(said_by.sum(axis=0), 1e-9), np.maximum(asked.sum(axis=1), 1e-9)
-    repeated, heard = np.zeros(len(chunk)), np.zeros(len(asked))
-    open_words, open_asked = np.ones(len(said_by), np.bool_), np.ones(asked.shape[1], np.bool_)
-    again, chunks, taken = np.ones(len(chunk)), set[int](), np.zeros(len(chunk))
-    of_chunk = np.ones(len(chunk))  # what is left of worth by the words of the question that were heard
-    for _ in range(len(chunk)):
-        said_again = np.minimum(weights.said_again * diversity * repeated / size, 1.0)
-        values = ((worth.own * ((1 - said_again) * of_chunk) + worth.added) * again).round(6) + taken
+    open_words, members = np.ones(len(said_by), np.bool_), _places(chunk)
+    repeated, heard, open_asked = np.zeros(count), np.zeros(len(asked)), np.ones(asked.shape[1], np.bool_)
+    again, chunks, taken = np.ones(count), set[int](), np.zeros(count)
+    of_chunk = np.ones(count)  # what is left of worth by the words of the question that were heard
+    values, said_again = np.empty(count), weights.said_again * diversity
+    for _ in range(count):
+        # (own * ((1 - what was said) * of_chunk) + added) * again; in place, since it is worked out for every place
+        np.multiply(repeated, said_again, out=values)
+        np.divide(values, size, out=values)
+        np.minimum(values, 1.0, out=values)
+        np.subtract(1.0, values, out=values)
+        np.multiply(values, of_chunk, out=values)
+        np.multiply(values, worth.own, out=values)
+        np.add(values, worth.added, out=values)
+        np.multiply(values, again, out=values)
+        values.round(6, out=values)
+        np.add(values, taken, out=values)
         best = int(values.argmax())
         yield best, float(values[best])
         taken[best] = -np.inf
         of_best = said[ends[best] : ends[best + 1]]
-        new, told = of_best[open_words[of_best]], open_asked & (asked[chunk[best]] > 0)
-        repeated += said_by[new].sum(axis=0)
+        new = of_best[open_words[of_best]]
+        np.add(repeated, np.add.reduce(said_by[new]), out=repeated)
         open_words[new] = False
-        if told.any():
-            heard += asked[:, told].sum(axis=1)
-            open_asked &= ~told
-            of_chunk = (1 - weights.asked_again * diversity * heard / all_asked)[chunk]
-        again[chunk == chunk[best]] *= weights.repeat
-        if chunk[best] not in chunks:
-            chunks.add(int(chunk[best]))
-            again[(topic == topic[best]) & (chunk != chunk[best])] *= weights.same_topic
+        here = worth.chunk[best]
+        again[members[here]] *= weights.repeat
+        if here not in chunks:
+            chunks.add(here)
+            told = open_asked & (asked[here] > 0)
+            if told.any():
+                heard += asked[:, told].sum(axis=1)
+                open_asked &= ~told
+                of_chunk = (1 - weights.asked_again * diversity * heard / all_asked)[chunk]
+            again[(topic == topic[best]) & (chunk != here)] *= weights.same_topic
 
 
 def _words(texts: Sequence[str]) -> tuple[Array, NDArray[np.intp], list[int]]:
@@ -75,3 +87,10 @@ def _words(texts: Sequence[str]) -> tuple[Array, NDArray[np.intp], list[int]]:
     df = said_by.sum(axis=1, keepdims=True)
     said_by *= np.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
     return said_by, said, list(accumulate(sizes, initial=0))
+
+
+def _places(numbers: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return where each number stands, by number."""
+    if not len(numbers):
+        return []
+    return np.split(np.argsort(numbers, kind="stable"), np.bincount(numbers).cumsum()[:-1])

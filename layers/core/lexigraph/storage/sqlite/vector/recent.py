@@ -4,8 +4,8 @@ A partition, as its row describes it, changes with every write: what was found i
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ class Recent:
         self._counts: dict[int, tuple[Partition, dict[tuple[str, int], int]]] = {}
         # by partition and FTS5 term, the one asked for last at the end
         self._postings: dict[tuple[int, str], tuple[Partition, Scored]] = {}
+        self._rows, self._lock = 0, Lock()  # in all of these, and who may change them
         self._met: set[tuple[int, str]] = set()
 
     def scored(self, partition: Partition, text: str, prefix: bool) -> Scored | None:
@@ -87,19 +88,30 @@ class Recent:
 
     def postings(self, partition: Partition, term: str) -> Scored | None:
         """Return the rows with an FTS5 term, by key, with its scores; None when they are not known."""
-        found = self._postings.pop((partition.number, term), None)
-        if found is None or found[0] != partition:
-            return None
-        self._postings[partition.number, term] = found
-        return found[1]
+        with self._lock:
+            found = self._taken(partition, term)
+            if found is None or found[0] != partition:
+                return None
+            self._put(partition, term, found[1])
+            return found[1]
 
     def keep_postings(self, partition: Partition, term: str, rows: Scored) -> None:
         """Remember the rows with a term; what was asked for long ago goes when there are many."""
+        with self._lock:
+            self._taken(partition, term)
+            self._put(partition, term, rows)
+            while self._rows > _POSTINGS or len(self._postings) > _WORDS:
+                oldest = next(iter(self._postings))
+                self._rows -= len(self._postings.pop(oldest)[1].keys)
+
+    def _taken(self, partition: Partition, term: str) -> tuple[Partition, Scored] | None:
+        found = self._postings.pop((partition.number, term), None)
+        self._rows -= len(found[1].keys) if found else 0
+        return found
+
+    def _put(self, partition: Partition, term: str, rows: Scored) -> None:
         self._postings[partition.number, term] = partition, rows
-        with suppress(KeyError, RuntimeError):  # another thread does the same
-            held = sum(len(kept.keys) for _, kept in self._postings.values())
-            while held > _POSTINGS or len(self._postings) > _WORDS:
-                held -= len(self._postings.pop(next(iter(self._postings)))[1].keys)
+        self._rows += len(rows.keys)
 
     def met(self, partition: Partition, term: str) -> bool:
         """Note that a term was asked for; return whether it was before."""
