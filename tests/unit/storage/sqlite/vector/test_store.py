@@ -19,7 +19,7 @@ from lexigraph.storage.protocols import Hit, IndexName, SearchRequest, VectorRec
 from lexigraph.storage.sqlite.database import Database
 from lexigraph.storage.sqlite.vector import partitions
 from lexigraph.storage.sqlite.vector.recent import Scored
-from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
+from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars, _slot
 from lexigraph.storage.sqlite.vector.store import SqliteVectorStore
 from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units, unit
 from tests.disks import files_of_at_most
@@ -103,7 +103,7 @@ def other_header(path: Path) -> None:
 def rotated(path: Path) -> None:
     # whole and well formed, with every vector in another's slot
     raw = path.read_bytes()
-    slots = np.frombuffer(raw[64:], np.dtype([("key", "<i8"), ("source", "<i8"), ("vector", "<f4", (DIMENSION,))])).copy()
+    slots = np.frombuffer(raw[64:], _slot(DIMENSION)).copy()
     slots["vector"] = np.roll(slots["vector"], 1, axis=0)
     path.write_bytes(raw[:64] + slots.tobytes())
 
@@ -247,7 +247,7 @@ def test_the_copy_does_not_grow_with_every_replacement(opened: Callable[[], Sqli
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         store.upsert(A, {"chunk": [VectorRecord(f"r{n}", f"round{round_}", vector=v) for n, v in enumerate(vectors)]})
         assert scored(search(store)) == scored(search(watcher)) == expected(store)
-    slots = sidecars(folder)[0].stat().st_size // (16 + 4 * DIMENSION)
+    slots = sidecars(folder)[0].stat().st_size // _slot(DIMENSION).itemsize
     assert slots < 1_000 + 3 * COUNT
     with store._database.read() as connection:
         assert connection.execute("SELECT count(*) FROM holes").fetchone()[0] <= 1_000
@@ -268,6 +268,51 @@ def test_random_changes_leave_old_and_new_clients_with_the_truth(opened: Callabl
             assert scored(search(client)) == truth
             few = parse_expression(f"n < {COUNT // 3}")
             assert scored(search(client, filters=few)) == {i: s for i, s in truth.items() if int(i[1:]) < COUNT // 3}
+
+
+def cosines(store: SqliteVectorStore, ids: list[str]) -> dict[str, float]:
+    return scored(store.search_many(A, [SearchRequest("chunk", vector=QUESTION, ids=tuple(ids), texts=False)])[0])
+
+
+def test_cosines_of_known_records_are_the_same_from_the_copy_and_from_the_records(
+    opened: Callable[[], SqliteVectorStore],
+) -> None:
+    rng, store = Random(8), opened()
+    asked = [f"r{n}" for n in range(COUNT + 5)]  # the last ones are nowhere
+    for step in range(30):
+        chosen = rng.sample(range(COUNT), 5)
+        if step % 3 == 2:
+            store.delete(A, {"chunk": [f"r{n}" for n in chosen]})
+        else:
+            store.upsert(A, {"chunk": [records(n, n + 1, shift=step)[0] for n in chosen]})
+        truth, read = expected(store), cosines(opened(), asked)
+        assert search(store)
+        queries: list[str] = []
+        with store._database.read() as connection:
+            connection.set_trace_callback(queries.append)
+        assert cosines(store, [i for i in asked if i in truth]) == read == truth
+        assert not any("vector" in query for query in queries), "vectors were read from rows"
+        with store._database.read() as connection:
+            connection.set_trace_callback(None)
+        assert cosines(store, asked) == truth
+
+
+def test_a_known_record_whose_place_in_the_copy_is_damaged_is_read(
+    opened: Callable[[], SqliteVectorStore], folder: Path
+) -> None:
+    store = opened()
+    store.upsert(A, {"chunk": records()})
+    truth = scored(search(store))
+    store.close()
+    (path,) = sidecars(folder)
+    slots = np.frombuffer(path.read_bytes()[64:], _slot(DIMENSION)).copy()
+    slots["vector"][2] = QUESTION
+    slots["id"][3] += 1
+    slots["id"][5] = slots["id"][6]
+    path.write_bytes(path.read_bytes()[:64] + slots.tobytes())
+    fresh = opened()
+    fresh.search_many(A, [SearchRequest("chunk", vector=-QUESTION, k=1)])  # finds none of these
+    assert cosines(fresh, [f"r{n}" for n in range(COUNT)]) == truth
 
 
 # -- what is left behind

@@ -164,9 +164,12 @@ def drop(connection: sqlite3.Connection, partition: Partition) -> None:
     ledger.dropped(connection, partition.records)
 
 
-def vectors_from(connection: sqlite3.Connection, partition: Partition, key: int) -> Iterator[list[tuple[int, str, bytes]]]:
-    """Yield key, source and vector of the records from a key on, in that order, a thousand at a time."""
-    cursor = connection.execute(f"SELECT key, source, vector FROM {partition.records} WHERE key >= ? ORDER BY key", (key,))
+def vectors_from(
+    connection: sqlite3.Connection, partition: Partition, key: int
+) -> Iterator[list[tuple[int, str, str, bytes]]]:
+    """Yield key, source, id and vector of the records from a key on, in that order, a thousand at a time."""
+    query = f"SELECT key, source, id, vector FROM {partition.records} WHERE key >= ? ORDER BY key"
+    cursor = connection.execute(query, (key,))
     while rows := cursor.fetchmany(1_000):
         yield rows
 

@@ -140,15 +140,21 @@ class Search:
 
     def _cosines(self, partition: Partition, request: SearchRequest) -> list[Hit]:
         """Return hits of the records there are, with nothing but their cosines."""
+        query, ids = np.asarray(request.vector, np.float32), list(dict.fromkeys(request.ids or ()))
+        # a file that no search has mapped is not mapped for a few records; filters ask for their sources
+        view = self._sidecars.mapped(partition) if request.filters is None else None
+        found, vectors, others = view.known(ids) if view else ([], None, ids)
+        scores = [] if vectors is None else _cosines_of(vectors, query)
         rows: list[_Row] = []
-        for batch in in_batches(list(dict.fromkeys(request.ids or ()))):
-            query = f"SELECT id, vector, source FROM {partition.records} WHERE id IN ({marks(len(batch))})"
-            rows += self._connection.execute(query, batch).fetchall()
+        for batch in in_batches(others):
+            columns = f"SELECT id, vector, source FROM {partition.records} WHERE id IN ({marks(len(batch))})"
+            rows += self._connection.execute(columns, batch).fetchall()
         if request.filters is not None:
             allowed = self._sources_passing(request.filters)
             rows = [row for row in rows if row[2] in allowed]
-        scores = _exactly([row[1] for row in rows], np.asarray(request.vector, np.float32))
-        best = sorted(zip([-score for score in scores], [row[0] for row in rows], strict=True))
+        found += [row[0] for row in rows]
+        scores += _exactly([row[1] for row in rows], query)
+        best = sorted(zip([-score for score in scores], found, strict=True))
         return [Hit(id_, -negative, "", "", "") for negative, id_ in best]
 
     def _hits(self, partition: Partition, request: SearchRequest, scores: Scores) -> list[Hit]:
@@ -224,10 +230,15 @@ def _tagged(tenant: str, filters: Filter) -> Sql:
 
 
 def _exactly(vectors: list[bytes], query: FloatArray) -> list[float]:
-    """Return the cosines of vectors with a query: in double precision, rounded."""
-    rows = np.frombuffer(b"".join(vectors), "<f4").reshape(-1, len(query)).astype(np.float64)
+    """Return the cosines of vectors with a query."""
+    return _cosines_of(np.frombuffer(b"".join(vectors), "<f4").reshape(-1, len(query)), query)
+
+
+def _cosines_of(vectors: FloatArray, query: FloatArray) -> list[float]:
+    """Return the cosines of vectors, a row each, with a query: in double precision, rounded."""
     # adding zero turns -0.0 into 0.0
-    cosines: list[float] = (np.round(np.einsum("ij,j->i", rows, query.astype(np.float64)), 6) + 0.0).tolist()
+    products = np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
+    cosines: list[float] = (np.round(products, 6) + 0.0).tolist()
     return cosines
 
 

@@ -1,10 +1,10 @@
 """The vectors of a partition as one memory-mapped file beside the database: a cache that can be built anew at any time.
 
-The file is a header and, in the order of their keys, a slot for every record: key, hash of the source, vector. Slots are
-written once and never changed, so a file that is ahead of a reader does no harm. One process at a time appends or builds,
-under a lock on the file; the header is written last, after the data has reached the disk. A file that is missing, damaged,
-of another database or of an earlier epoch is replaced by a new one. What a search finds here it reads, and scores again,
-from the database.
+The file is a header and, in the order of their keys, a slot for every record: key, hashes of source and id, sum of the
+vector's bits, vector. Slots are written once and never changed, so a file that is ahead of a reader does no harm. One process
+at a time appends or builds, under a lock on the file; the header is written last, after the data has reached the disk. A
+file that is missing, damaged, of another database or of an earlier epoch is replaced by a new one. What a search finds here
+it reads, and scores again, from the database; vectors of known records are taken from here where their sums are right.
 """
 
 import fcntl
@@ -14,11 +14,12 @@ import os
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from lexigraph.storage.sqlite.vector.partitions import Partition, all_partitions
 
 logger = logging.getLogger(__name__)
 _HEADER = struct.Struct("<8sIIQQQQQI")
-_MAGIC, _FORMAT, _START = b"LEXIVECS", 1, 64
+_MAGIC, _FORMAT, _START = b"LEXIVECS", 2, 64
 _SAMPLES = 16
 _VIEWS = 200  # each keeps a file open
 Slots = NDArray[Any]
@@ -104,10 +105,37 @@ class View:
     def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         return np.unique(self.slots["source"], return_inverse=True)
 
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Hashes of ids in order, and their slots; without those that two records have."""
+        live = np.ones(len(self.slots), np.bool_)
+        live[self.dead] = False
+        slots = np.flatnonzero(live)
+        hashes = self.slots["id"][slots]
+        order = np.argsort(hashes)
+        hashes = hashes[order]
+        alike = hashes[1:] == hashes[:-1]
+        alone = ~(np.append(alike, False) | np.insert(alike, 0, False)) if len(hashes) else np.zeros(0, np.bool_)
+        return hashes[alone], slots[order[alone]]
+
+    def known(self, ids: Sequence[str]) -> tuple[list[str], FloatArray, list[str]]:
+        """Return those of the records that are here, whole, with their vectors; and the other ids."""
+        hashes, slots = self._places
+        if not len(hashes):
+            return [], np.zeros((0, self.partition.dimension), np.float32), list(ids)
+        wanted = np.fromiter(map(_hash, ids), np.int64, len(ids))
+        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        chosen = slots[at]
+        vectors: FloatArray = self.vectors[chosen]
+        here = (hashes[at] == wanted) & (_sums(vectors) == self.slots["sum"][chosen])
+        if here.all():
+            return list(ids), vectors, []
+        return list(compress(ids, here)), vectors[here], list(compress(ids, ~here))
+
     def of_sources(self, sources: Iterable[str]) -> NDArray[np.bool_]:
         """Tell for each slot whether its record is of one of the sources (or, once in ages, of one with its hash)."""
         known, which = self._sources
-        return np.isin(known, np.fromiter((_source_hash(s) for s in sources), np.int64))[which]
+        return np.isin(known, np.fromiter(map(_hash, sources), np.int64))[which]
 
 
 class Sidecars:
@@ -141,6 +169,11 @@ class Sidecars:
             oldest, *_ = tuple(self._views)  # copied in one step: other threads add to them
             self._views.pop(oldest, None)
         return view
+
+    def mapped(self, partition: Partition) -> View | None:
+        """Return the vectors of a partition where an earlier search has mapped them as they are now; None elsewhere."""
+        have = self._views.get(partition.number)
+        return have if have is not None and have.partition == partition else None
 
     def distrust(self, partition: Partition) -> None:
         """Throw away the file of a partition that was found to differ from the database."""
@@ -315,21 +348,29 @@ def _write(descriptor: int, data: bytes, at: int) -> None:
         data, at = data[written:], at + written
 
 
-def _block(rows: list[tuple[int, str, bytes]], dimension: int) -> Slots:
+def _block(rows: list[tuple[int, str, str, bytes]], dimension: int) -> Slots:
     block = np.empty(len(rows), _slot(dimension))
-    block["key"] = [key for key, _, _ in rows]
-    block["source"] = [_source_hash(source) for _, source, _ in rows]
-    block["vector"] = np.frombuffer(b"".join(vector for _, _, vector in rows), "<f4").reshape(-1, dimension)
+    block["key"] = [row[0] for row in rows]
+    block["source"] = [_hash(row[1]) for row in rows]
+    block["id"] = [_hash(row[2]) for row in rows]
+    block["vector"] = np.frombuffer(b"".join(row[3] for row in rows), "<f4").reshape(-1, dimension)
+    block["sum"] = _sums(block["vector"])
     return block
 
 
 def _slot(dimension: int) -> np.dtype[Any]:
-    return np.dtype([("key", "<i8"), ("source", "<i8"), ("vector", "<f4", (dimension,))])
+    return np.dtype([("key", "<i8"), ("source", "<i8"), ("id", "<i8"), ("sum", "<i8"), ("vector", "<f4", (dimension,))])
+
+
+def _sums(vectors: FloatArray) -> NDArray[np.int64]:
+    """Return the sum of the bits of each vector, by which damage shows."""
+    sums: NDArray[np.int64] = np.ascontiguousarray(vectors).view("<u4").sum(axis=1, dtype=np.int64)
+    return sums
 
 
 @lru_cache(maxsize=65_536)
-def _source_hash(source: str) -> int:
-    return int.from_bytes(blake2b(source.encode(), digest_size=8).digest(), "little", signed=True)
+def _hash(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def _later(a: Partition, b: Partition) -> bool:
