@@ -77,7 +77,7 @@ class Trace:
             self._words = self._words or request.text
             self._place(request, hits)
             if request.vector is not None and request.vector is self._question and request.index in _COMPARED:
-                self.cosines.update((hit.id, hit.score) for hit in hits)
+                self.cosines.update([hit[:2] for hit in hits])
                 best = hits[0].score if hits else -1.0
                 self._nearest[request.index] = max(best, self._nearest.get(request.index, -1.0))
 
@@ -123,7 +123,9 @@ class BoundStores:
         """Run searches in one call; the filters reach all but the index of names, whose records have no source."""
         if not requests:
             return []
-        filtered = [replace(r, filters=self.filters) if r.index != "entity" else r for r in requests]
+        filtered = requests
+        if self.filters is not None:
+            filtered = [replace(r, filters=self.filters) if r.index != "entity" else r for r in requests]
         with self.trace.step(step, "vector"):
             answers = self._from_whole(
                 filtered, lambda some: self.vector.search_many(self.tenant, some), lambda _: [list[Hit]()]

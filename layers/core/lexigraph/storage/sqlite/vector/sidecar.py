@@ -1,10 +1,11 @@
 """The vectors of a partition as one memory-mapped file beside the database: a cache that can be built anew at any time.
 
 The file is a header and, in the order of their keys, a slot for every record: key, hashes of source and id, sum of the
-vector's bits, vector. Slots are written once and never changed, so a file that is ahead of a reader does no harm. One process
-at a time appends or builds, under a lock on the file; the header is written last, after the data has reached the disk. A
-file that is missing, damaged, of another database or of an earlier epoch is replaced by a new one. What a search finds here
-it reads, and scores again, from the database; vectors of known records are taken from here where their sums are right.
+vector's bits, vector. Slots are written once and never changed, so a file that is ahead of a reader does no harm. One
+process at a time appends or builds, under a lock on the file; the header is written last, after the data has reached the
+disk. A file that is missing, damaged, of another database or of an earlier epoch is replaced by a new one. What a search
+finds here it reads, and scores again, from the database; vectors of known records are taken from here where their sums are
+right.
 """
 
 import fcntl
