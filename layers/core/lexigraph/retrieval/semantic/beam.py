@@ -133,10 +133,14 @@ class Beam(Expansion[SemanticArgs]):
 
         What nothing found names has no weight: the search of names does not see filters, nor whether a name is in use.
         """
-        self.ranker.asked = {}
+        self.ranker.asked, ids = {}, {asked.entity.id for asked in self.seeds.entities}
+        sources: dict[str, set[str]] = {i: set() for i in ids}
+        for candidate in self.found.candidates.values():
+            for i in ids & candidate.entities:
+                sources[i].add(candidate.source)
         for at, asked in enumerate(self.seeds.entities):
             known = self.found.entities.get(asked.entity.id)
-            naming = {c.source for c in self.found.candidates.values() if asked.entity.id in c.entities}
+            naming = sources[asked.entity.id]
             df = known.df if known else len(naming)
             self.seeds.entities[at] = weighed = replace(asked, entity=asked.entity._replace(df=df))
             if naming:

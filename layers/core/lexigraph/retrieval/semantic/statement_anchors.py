@@ -39,11 +39,11 @@ class StatementLikeness(Likeness):
 
     def know(self, hits: Iterable[Hit]) -> None:
         """Take in cosines of statements."""
-        self.cosines.update((hit.id, max(hit.score, 0.0)) for hit in hits)
+        self.cosines.update([(hit[0], max(0.0, hit[1])) for hit in hits])
 
     def know_whole(self, hits: Iterable[Hit]) -> None:
         """Take in cosines of chunks."""
-        self.whole.update((hit.id, max(hit.score, 0.0)) for hit in hits)
+        self.whole.update([(hit[0], max(0.0, hit[1])) for hit in hits])
 
     def measure(
         self, chunks: Mapping[str, Candidate], statements: Mapping[str, Iterable[str]], changed: Iterable[str]

@@ -174,7 +174,7 @@ def _entities(
     for asked_id, form in exact.items():
         for entity in (*filter(None, [lookup.found.get(asked_id)]), *lookup.aliases.get(asked_id, ())):
             _offer(asked, AskedEntity(entity, 1.0, (form,)))
-    covered = {node_id("entity", stores.tenant, n.key) for n in found_names}
+    covered = set(id_of.values())
     for entity_id, weight in partial.items():
         if entity_id not in covered:
             _offer(asked, AskedEntity(lookup.found[entity_id], weight))

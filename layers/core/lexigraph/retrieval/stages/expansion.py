@@ -72,6 +72,7 @@ class Expansion(ABC, Generic[A]):
         self.likeness = anchors.likeness
         self.found = Evidence()
         self.cosines: dict[str, float] = {}  # of statements with the question
+        self._unnamed: set[str] = set()  # titles that the question names no part of
         further = [(goal.text, goal.weight) for goal in anchors.likeness.goals[1:]]
         self.ranker = Ranker(Coverage(question, further), {a.entity.id: a.worth for a in anchors.entities}, args, weights)
 
@@ -164,8 +165,9 @@ class Expansion(ABC, Generic[A]):
         self._liken(self.found.candidates, chunk_ids)
 
     def _liken(self, candidates: Mapping[str, Candidate], changed: Iterable[str]) -> None:
-        titles = {i: c.title for i, c in candidates.items()}
-        matches = title_matches(titles, self.anchors.names)
+        titles = {i: c.title for i, c in candidates.items() if c.title not in self._unnamed}
+        matches, asked = title_matches(titles, self.anchors.names), {name.key for name in self.anchors.names}
+        self._unnamed.update(title for title in titles.values() if asked.isdisjoint(title_keys(title)))
         for i in changed:
             candidates[i].cosine, candidates[i].bm25 = self.likeness.of(i)
         for i, candidate in candidates.items():

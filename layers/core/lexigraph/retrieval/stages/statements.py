@@ -52,18 +52,20 @@ def rank_statements(
     _liken(expansion, fits)
     _rerank(fits, queries, reranker, trace)
     totals, worth = _worth(expansion, ranked, fits)
-    bound = weights.bound
+    bound, total = weights.bound, totals.tolist()
+    of_chunks = [_shown(chunk.parts, bound) for chunk in ranked]
     for at, value in packed(worth, expansion.args.diversity, weights) if fits else ():
         fit, chunk = fits[at], ranked[fits[at].chunk]
-        parts = {
-            **chunk.parts,
-            "rerank": weights.rerank * fit.rerank,
-            "within": float(totals[at]) - chunk.score - weights.rerank * fit.rerank,
-            "diversity": value - float(totals[at]),
-        }
-        shown = {name: share for name, part in parts.items() if (share := round(part / bound, 6))}
+        rerank = weights.rerank * fit.rerank
+        own = {"rerank": rerank, "within": total[at] - chunk.score - rerank, "diversity": value - total[at]}
+        shown = of_chunks[fit.chunk] | _shown(own, bound)
         score = min(max(round(sum(shown.values()), 6), 0.0), 1.0)
         yield scored_statement(fit.row, score, found.candidates[chunk.id].reason, shown, chunk.path), fit.row
+
+
+def _shown(parts: Mapping[str, float], bound: float) -> dict[str, float]:
+    """Return the parts of a score as they are shown: as shares of the highest score there can be, without those of 0."""
+    return {name: share for name, part in parts.items() if (share := round(part / bound, 6))}
 
 
 def _worth(expansion: Expansion[RankingArgs], ranked: Sequence[Ranked], fits: Sequence[Fit]) -> tuple[Array, Worth]:
