@@ -1,0 +1,1 @@
+"""Lexigraph beside two other GraphRAG systems over the same documents, extraction, embeddings and questions."""
