@@ -61,7 +61,8 @@ def variables() -> dict[str, str]:
     """Return the environment variables of a driver: ours to import, and nobody's settings of Lexigraph or LightRAG."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LEXIGRAPH_", "PYTHON"))}
     path = os.pathsep.join((str(ROOT), str(ROOT / "layers" / "core")))
-    return kept | {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "TOKENIZERS_PARALLELISM": "false"}
+    # one thread, as `lexigraph serve` has it: a second one spins between small products
+    return {"OPENBLAS_NUM_THREADS": "1", **kept, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
 
 
 def _uv() -> str:

@@ -22,6 +22,11 @@ from lexigraph.settings import Settings
 _TENANT = "default"
 
 
+def default_settings(folder: Path) -> Settings:
+    """Return the settings as they are by themselves, with all stores in a folder; no ``.env`` of the user is read."""
+    return Settings(data=folder, _env_file=None)  # type: ignore[call-arg]  # of pydantic-settings, no field
+
+
 class Given:
     """An extractor that finds what is given with the documents."""
 
@@ -60,7 +65,7 @@ class Ours:
     def __init__(self, folder: Path, embedder: Embedder, retriever: str) -> None:
         self.calls: Counter[str] = Counter()
         self._folder, self._embedder, self._name = folder, cast(Any, embedder), retriever
-        self._settings = Settings(data=folder, _env_file=None)
+        self._settings = default_settings(folder)
         self._opened = ExitStack()
         self._retriever: Any = None
 

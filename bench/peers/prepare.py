@@ -8,12 +8,12 @@ from pathlib import Path
 from bench.made.corpus import MadeCorpus, make_corpus
 from bench.peers.driver import MadeUp
 from bench.peers.given import Asked, Document, Fact, Statement, Topic, names_in
+from bench.peers.ours import default_settings
 from lexigraph.evaluation.corpus import Passage
 from lexigraph.evaluation.index import corpus_index
 from lexigraph.ingestion.extract.local import LocalExtractor
 from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import ExtractedStatement, Extraction
-from lexigraph.settings import Settings
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def extract(corpus: MadeCorpus) -> dict[str, Extraction]:
     recorder = Recorder()
     passages = [Passage(p.id, p.title, p.text) for p in corpus.passages]
     with tempfile.TemporaryDirectory() as name:
-        settings = Settings(data=Path(name), _env_file=None)
+        settings = default_settings(Path(name))
         with corpus_index(Path(name) / "index", passages, settings, embedder=MadeUp(), extractor=recorder) as index:
             index.fill()
     return recorder.found

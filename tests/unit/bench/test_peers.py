@@ -1,6 +1,8 @@
 """The comparison with other systems: what can be checked without them."""
 
 import json
+import os
+import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
@@ -173,8 +175,6 @@ def test_a_drawing_of_nothing_says_so() -> None:
 
 
 def test_a_driver_that_fails_says_why_and_one_that_hangs_is_ended() -> None:
-    import sys
-
     with pytest.raises(Unavailable, match=r"build failed: .*no such thing"):
         run_driver([sys.executable, "-c", "raise SystemExit('no such thing')"], "build", 30)
     with pytest.raises(Unavailable, match="ask mix took longer than 1 s"):
@@ -207,8 +207,6 @@ def test_calls_of_a_store_are_counted_and_its_values_are_not() -> None:
 
 
 def test_memory_files_and_processors_are_measured(tmp_path: Path) -> None:
-    import os
-
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"12345")
     assert size(tmp_path) == 5
