@@ -67,6 +67,9 @@ def main() -> int:
                 except (Unavailable, ValueError) as error:
                     absent[system.name] = str(error)
                     tell(f"{system.name}: {error}")
+                except KeyboardInterrupt:
+                    absent[system.name] = "interrupted"
+                    break
                 loads.append(load())
     about = {
         "date": datetime.now(UTC).date().isoformat(),
