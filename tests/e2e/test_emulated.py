@@ -41,7 +41,7 @@ def test_the_emulated_deployment_answers_from_what_lies_in_the_bucket() -> None:
     assert re.search(r"^ *\d+\.\d s  the explorer loaded without a key$", said, re.MULTILINE)
     assert re.search(r"^ *\d+\.\d s  an answer as a stream$", said, re.MULTILINE)
     assert re.search(r"^ *\d+\.\d s  two names merged, and told apart again$", said, re.MULTILINE)
-    assert "Tidewater is Nightjar Runbook, too" in said
+    assert "Nightjar Runbook is an alias of Tidewater" in said
     assert re.search(r"^ *\d+\.\d s  all deleted$", said, re.MULTILINE)
     assert re.search(r"^ *\d+\.\d s  cdk deploy$", said, re.MULTILINE)
     found = re.findall(r"^(ok|failed|skipped) +(build|extract|query|remove) +([a-z.]+) ", said, re.MULTILINE)
