@@ -37,6 +37,7 @@ _MAGIC, _FORMAT, _START = b"LEXIVECS", 2, 64
 _SAMPLES = 16
 _VIEWS = 200  # each keeps a file open
 Slots = NDArray[Any]
+Places = tuple[NDArray[np.int64], NDArray[np.intp]]
 
 
 class Moved(Exception):
@@ -91,6 +92,7 @@ class View:
     slots: Slots
     dead: NDArray[np.intp]
     inode: int = 0
+    sorted_before: Places = (np.zeros(0, np.int64), np.zeros(0, np.intp))
 
     @property
     def vectors(self) -> FloatArray:
@@ -107,31 +109,42 @@ class View:
         return np.unique(self.slots["source"], return_inverse=True)
 
     @cached_property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Hashes of ids in order, and their slots; without those that two records have."""
+    def places(self) -> Places:
+        """Hashes of ids in order and their slots, dead ones too; what an earlier view has sorted is not sorted again."""
+        hashes, slots = self.sorted_before
+        new = np.arange(len(slots), len(self.slots))
+        added = self.slots["id"][new]
+        order = np.argsort(added, kind="stable")
+        at = np.searchsorted(hashes, added[order])
+        return np.insert(hashes, at, added[order]), np.insert(slots, at, new[order])
+
+    @cached_property
+    def _live(self) -> NDArray[np.bool_]:
         live = np.ones(len(self.slots), np.bool_)
         live[self.dead] = False
-        slots = np.flatnonzero(live)
-        hashes = self.slots["id"][slots]
-        order = np.argsort(hashes)
-        hashes = hashes[order]
-        alike = hashes[1:] == hashes[:-1]
-        alone = ~(np.append(alike, False) | np.insert(alike, 0, False)) if len(hashes) else np.zeros(0, np.bool_)
-        return hashes[alone], slots[order[alone]]
+        return live
 
     def known(self, ids: Sequence[str]) -> tuple[list[str], FloatArray, list[str]]:
         """Return those of the records that are here, whole, with their vectors; and the other ids."""
-        hashes, slots = self._places
-        if not len(hashes):
-            return [], np.zeros((0, self.partition.dimension), np.float32), list(ids)
+        hashes, slots = self.places
         wanted = np.fromiter(map(_hash, ids), np.int64, len(ids))
-        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
-        chosen = slots[at]
+        first, end = np.searchsorted(hashes, wanted), np.searchsorted(hashes, wanted, "right")
+        slot, alone = np.full(len(ids), -1), np.flatnonzero(end - first == 1)
+        slot[alone] = slots[first[alone]]
+        for at in np.flatnonzero(end - first > 1).tolist():
+            alike = slots[first[at] : end[at]]
+            alike = alike[self._live[alike]]
+            # a record that was replaced has left a dead slot; a hash that two records have tells nothing
+            slot[at] = alike[0] if len(alike) == 1 else -1
+        found = np.flatnonzero(slot >= 0)
+        chosen = slot[found]
         vectors: FloatArray = self.vectors[chosen]
-        here = (hashes[at] == wanted) & (_sums(vectors) == self.slots["sum"][chosen])
+        whole = self._live[chosen] & (_sums(vectors) == self.slots["sum"][chosen])
+        here = np.zeros(len(ids), np.bool_)
+        here[found[whole]] = True
         if here.all():
             return list(ids), vectors, []
-        return list(compress(ids, here)), vectors[here], list(compress(ids, ~here))
+        return list(compress(ids, here)), vectors[whole], list(compress(ids, ~here))
 
     def of_sources(self, sources: Iterable[str]) -> NDArray[np.bool_]:
         """Tell for each slot whether its record is of one of the sources (or, once in ages, of one with its hash)."""
@@ -270,8 +283,12 @@ def _view(descriptor: int, header: Header, connection: sqlite3.Connection, parti
     mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
     slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
     dead = _slots_of(slots, holes_after(connection, partition, have.partition.holes if have else 0))
-    dead = np.concatenate([have.dead, dead]) if have else dead
-    return View(partition, slots, dead, os.fstat(descriptor).st_ino)
+    inode = os.fstat(descriptor).st_ino
+    if have is None:
+        return View(partition, slots, dead, inode)
+    # sorting all ids again after each write would cost a question more than it saves
+    before = vars(have).get("places", have.sorted_before)
+    return View(partition, slots, np.concatenate([have.dead, dead]), inode, before)
 
 
 def _slots_of(slots: Slots, keys: list[int]) -> NDArray[np.intp]:
