@@ -131,6 +131,7 @@ lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
 	$$C --group docs -c requirements/laptop.lock -c requirements/aws.lock -c requirements/dev.lock -o requirements/docs.lock; \
 	for F in haystack langchain llama-index; do $$C --extra client --extra $$F --group framework-tests pyproject.toml -o requirements/$$F.lock; done; \
+	for P in lightrag toolkit; do $$C bench/peers/requirements/$$P.in -o bench/peers/requirements/$$P.lock; done; \
 	$$C --no-deps --group model -o requirements/model.lock; \
 	$$C --group emulator -o requirements/emulator.lock; \
 	$$C --group audit -o requirements/audit.lock; \

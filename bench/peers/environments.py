@@ -35,11 +35,11 @@ SYSTEMS = (
         "graphrag-lexical-graph",
         "toolkit",
         "graphrag-lexical-graph",
-        _HERE / "toolkit.txt",
+        _HERE / "toolkit.lock",
         ("traversal",),
         ("semantic-guided",),
     ),
-    System("LightRAG", "lightrag", "lightrag-hku", _HERE / "lightrag.txt", ("mix", "mix, chunks first")),
+    System("LightRAG", "lightrag", "lightrag-hku", _HERE / "lightrag.lock", ("mix", "mix, chunks first")),
 )
 
 
@@ -51,8 +51,8 @@ def environment(system: System) -> Path:
     if not done.exists():
         uv = _uv()
         _run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)])
-        checked = ["--require-hashes"] if system.requirements.suffix == ".lock" else []
-        _run([uv, "pip", "install", "--quiet", "--python", str(python), *checked, "-r", str(system.requirements)])
+        into = ["--quiet", "--python", str(python)]
+        _run([uv, "pip", "install", *into, "--require-hashes", "-r", str(system.requirements)])
         done.touch()
     return python
 
