@@ -26,7 +26,8 @@ $(VENV)/laptop: requirements/laptop.lock pyproject.toml $(VENV)/uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/dev: requirements/dev.lock requirements/aws.lock $(VENV)/laptop
+$(VENV)/dev: requirements/dev.lock requirements/aws.lock requirements/mcp.lock $(VENV)/laptop
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/mcp.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/aws.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.lock
 	@touch $@
@@ -122,14 +123,16 @@ requirements: $(VENV)/dev  ## which test shows which requirement; fails when one
 lock: $(VENV)/uv  ## resolve requirements/*.lock anew
 	@set -e; C="$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
 	$$C --extra laptop pyproject.toml -o requirements/laptop.lock; \
-	$$C --extra aws --extra otel pyproject.toml -c requirements/laptop.lock -o requirements/aws.lock; \
-	$$C --group dev -c requirements/laptop.lock -c requirements/aws.lock -o requirements/dev.lock; \
+	$$C --extra mcp pyproject.toml -c requirements/laptop.lock -o requirements/mcp.lock; \
+	$$C --extra aws --extra otel pyproject.toml -c requirements/laptop.lock -c requirements/mcp.lock -o requirements/aws.lock; \
+	O="-c requirements/laptop.lock -c requirements/mcp.lock -c requirements/aws.lock"; \
+	$$C --group dev $$O -o requirements/dev.lock; \
 	L="$(BIN)/uv pip compile --quiet --python-version 3.13 --python-platform aarch64-manylinux_2_28 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links"; \
-	$$L --extra api --extra aws pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-core.lock; \
-	$$L --extra files pyproject.toml -c requirements/laptop.lock -c requirements/aws.lock -o requirements/layer-parsers.lock; \
+	$$L --extra mcp --extra aws pyproject.toml $$O -o requirements/layer-core.lock; \
+	$$L --extra files pyproject.toml $$O -o requirements/layer-parsers.lock; \
 	$$C --group infra -c requirements/dev.lock -o requirements/infra.lock; \
 	$$C --group browser -c requirements/dev.lock -o requirements/browser.lock; \
-	$$C --group docs -c requirements/laptop.lock -c requirements/aws.lock -c requirements/dev.lock -o requirements/docs.lock; \
+	$$C --group docs $$O -c requirements/dev.lock -o requirements/docs.lock; \
 	for F in haystack langchain llama-index; do $$C --extra client --extra $$F --group framework-tests pyproject.toml -o requirements/$$F.lock; done; \
 	for P in lightrag toolkit; do $$C bench/peers/requirements/$$P.in -o bench/peers/requirements/$$P.lock; done; \
 	$$C --no-deps --group model -o requirements/model.lock; \

@@ -123,7 +123,8 @@ def core_of_host(built: Path = BUILT) -> Layer:
     are kept. Raise as :func:`layers`.
     """
     wanted = _pins(ROOT / "requirements" / "layer-core.lock")
-    locked = {**_pins(ROOT / "requirements" / "laptop.lock"), **_pins(ROOT / "requirements" / "aws.lock")}
+    locks = [ROOT / "requirements" / f"{name}.lock" for name in ("laptop", "mcp", "aws")]
+    locked = {name: pin for lock in locks for name, pin in _pins(lock).items()}
     pins = {name: locked[name] for name in wanted if name in locked}
     return _build("core", f"{sys.version_info.major}.{sys.version_info.minor}", pins, platform="", built=built)
 

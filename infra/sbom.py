@@ -24,14 +24,14 @@ PAGE_LOCK = ROOT / "web" / "package-lock.json"
 PAGE_IN = ("laptop", "layer-core")
 # what ships -> the locks of all that comes with it
 SHIPPED = {
-    "laptop": ("laptop", "aws"),
+    "laptop": ("laptop", "mcp", "aws"),
     "layer-core": ("layer-core",),
     "layer-parsers": ("layer-parsers",),
 }
 # those that ask nothing of who uses the package unchanged but to keep its notices
 ALLOWED = frozenset(
     "0BSD AFL-2.1 Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 CNRI-Python ISC MIT MIT-0 MIT-CMU MPL-2.0 PSF-2.0 "
-    "Zlib".split()
+    "Unlicense Zlib".split()
 )
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)")
 _DIGEST = re.compile(r"--hash=sha256:([0-9a-f]{64})")

@@ -84,6 +84,22 @@ def test_the_version_is_that_of_the_package() -> None:
     assert here("--version").out == f"lexigraph {__version__}\n"
 
 
+def test_the_package_runs_as_the_command_does_and_no_file_of_the_current_folder_with_it(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("print('run')\n")
+    command = [sys.executable, "-m", "lexigraph", "--data", "none", "query", "Who?"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    told = apart("--data", "none", "query", "Who?", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (told.code, told.out, told.err)
+    assert told.code == ExitCode.NOT_FOUND
+
+
+def test_mcp_without_its_package_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    told = here("mcp", cwd=tmp_path)
+    assert told.code == ExitCode.INVALID
+    assert told.complaints == ['error: lexigraph mcp needs mcp; run: pip install "lexigraph[mcp]"']
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -77,7 +77,7 @@ def test_what_the_image_copies_is_there_and_reaches_the_builder() -> None:
 
 
 def test_the_image_installs_locks_that_are_there() -> None:
-    extras = re.search(r"^ARG EXTRAS=(.*)$", CONTAINERFILE, re.MULTILINE)
+    extras = re.search(r'^ARG EXTRAS="(.*)"$', CONTAINERFILE, re.MULTILINE)
     assert extras
     compose = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     assert f"EXTRAS: ${{LEXIGRAPH_EXTRAS:-{extras[1]}}}" in compose

@@ -106,6 +106,15 @@ def test_bad_arguments_and_a_missing_scope_are_told_in_a_line(api: Api) -> None:
     assert "scope" in str(refused.content)
 
 
+def test_where_the_sdk_is_not_installed_the_route_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with laptop_api(tmp_path) as served:
+        reply = served.client().post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        assert (reply.status_code, reply.json()["error"]) == (501, "not_installed")
+        assert 'pip install "lexigraph[mcp]"' in reply.json()["hint"]
+        assert served.client().get("/health").status_code == 200
+
+
 def test_without_a_key_there_are_no_tools(api: Api) -> None:
     reply = patient.post(f"{api.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     assert (reply.status_code, reply.json()["error"]) == (401, "unauthorized")

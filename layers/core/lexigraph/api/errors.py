@@ -63,6 +63,7 @@ CODES = {
     421: "misdirected_request",
     422: "invalid_input",
     429: "rate_limited",
+    501: "not_installed",
     503: "unavailable",
 }
 

@@ -31,7 +31,7 @@ _NO_SPACE = 50_000_000
 _REQUIRED = re.compile(r"^([\w.-]+)[^;]*;.*extra\s*==\s*['\"]([\w-]+)['\"]")
 # laptop is the sum of others; model is heavy and seldom wanted
 _KEYS = "its keys and jobs were lost: `lexigraph keys create` makes new ones, or lexigraph restore"
-_EXTRAS = ("aws", "cli", "files", "llama-index", "local", "model")
+_EXTRAS = ("aws", "cli", "files", "llama-index", "local", "mcp", "model")
 
 
 @dataclass(frozen=True, slots=True)

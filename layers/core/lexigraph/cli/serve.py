@@ -66,7 +66,7 @@ def serve_until_interrupted(
     browse: bool = False,
 ) -> None:
     """Serve the data of the settings until interrupted; with ``browse`` the explorer is opened in the user's browser."""
-    _require_api()
+    _require("the server", "api", "fastapi", "uvicorn")
     from lexigraph.api.access.auth import UNTIL_KEY
     from lexigraph.api.explorer import PAGE
     from lexigraph.api.service import Service
@@ -100,7 +100,7 @@ def mcp(context: typer.Context) -> None:
     """Serve search, answers and recall as MCP tools over stdio."""
     import asyncio
 
-    _require_api()
+    _require("lexigraph mcp", "mcp", "fastapi", "mcp")
     from lexigraph.api.access.keys import Principal
     from lexigraph.api.mcp import serve_stdio
     from lexigraph.api.service import Service
@@ -112,10 +112,10 @@ def mcp(context: typer.Context) -> None:
     service.close()
 
 
-def _require_api() -> None:
-    """Raise ``Misconfigured`` where the packages of ``lexigraph[api]`` are not installed."""
-    if missing := [name for name in ("fastapi", "mcp", "uvicorn") if find_spec(name) is None]:
-        raise Misconfigured(f'the server needs {", ".join(missing)}; run: pip install "lexigraph[api]"')
+def _require(what: str, extra: str, *packages: str) -> None:
+    """Raise ``Misconfigured`` where packages that something needs are not installed."""
+    if missing := [name for name in packages if find_spec(name) is None]:
+        raise Misconfigured(f'{what} needs {", ".join(missing)}; run: pip install "lexigraph[{extra}]"')
 
 
 def _openness(host: str, asked: bool | None, registry: "Registry") -> "Openness":

@@ -1,16 +1,18 @@
 """``/mcp``: the tools of the Model Context Protocol. The SDK is loaded by the first request."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from lexigraph.api.errors import ApiError
 from lexigraph.api.service import Service
 
 
 class LazyMcp:
-    """Makes the application when it is first asked."""
+    """Makes the application when it is first asked. Raises ``ApiError`` where the SDK is not installed."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -18,6 +20,9 @@ class LazyMcp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
+            if find_spec("mcp") is None:
+                hint = 'whoever runs it installs it: pip install "lexigraph[mcp]"'
+                raise ApiError(501, "MCP is not installed on this server", hint=hint)
             from lexigraph.api.mcp import McpApp
 
             self._app = McpApp(self._service)
