@@ -19,6 +19,23 @@ ROOT = Path(__file__).parent.parent
 UV = ROOT / ".venv" / "bin" / "uv"
 NOTES = "# Sable Ferry\n\nThe Sable Ferry is run by the Quill Line. It crosses the Nare twice a day.\n"
 QUESTION = "Who runs the Sable Ferry?"
+# what a client of MCP says to be told of the tools
+TOOLS = "".join(
+    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+    for message in (
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "lexigraph", "version": "0"},
+            },
+        },
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    )
+)
 # what the smallest install can do with an index that another one made
 ASK = f"""
 from lexigraph import LexicalGraphQueryEngine
@@ -51,6 +68,9 @@ def check(wheel: Path, python: str, *, locked: bool = False) -> str:
         bedrock = ["--data", "other", "--set", "embedding_model=bedrock:cohere.embed-v4:0"]
         _expect("lexigraph[bedrock]", _refused(home, [*command, *bedrock, "ingest", "notes"]))
         _serve(home, command)
+        _expect("lexigraph[mcp]", _refused(home, [*command, "mcp"]))
+        _install(home / "laptop", python, [f"{wheel}[laptop,mcp]"], "mcp" if locked else None)
+        _expect("hm_recall", _said(home, [*command, "mcp"], TOOLS))
         _install(home / "smallest", python, [str(wheel)], None)
         _expect("Quill Line", _said(home, [str(home / "smallest" / "bin" / "python"), "-c", ASK]))
         _expect("lexigraph[cli]", _refused(home, [str(home / "smallest" / "bin" / "lexigraph")]))
@@ -58,7 +78,8 @@ def check(wheel: Path, python: str, *, locked: bool = False) -> str:
 
 
 def _install(home: Path, python: str, what: list[str], lock: str | None) -> None:
-    _said(home.parent, [str(UV), "venv", "--quiet", "--no-python-downloads", "--python", python, str(home)])
+    if not home.exists():
+        _said(home.parent, [str(UV), "venv", "--quiet", "--no-python-downloads", "--python", python, str(home)])
     install = [str(UV), "pip", "install", "--quiet", "--python", str(home / "bin" / "python")]
     if lock:
         _said(home.parent, [*install, "--require-hashes", "-r", str(ROOT / "requirements" / f"{lock}.lock")])
@@ -96,9 +117,9 @@ def _environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV") and not k.startswith("LEXIGRAPH_")}
 
 
-def _said(where: Path, command: list[str]) -> str:
+def _said(where: Path, command: list[str], told: str = "") -> str:
     done = subprocess.run(
-        command, cwd=where, env=_environment(), capture_output=True, text=True, timeout=_SECONDS, check=False
+        command, cwd=where, env=_environment(), input=told, capture_output=True, text=True, timeout=_SECONDS, check=False
     )
     if done.returncode:
         raise Failed(f"{' '.join(command[:3])} ...: exit code {done.returncode}: {(done.stderr or done.stdout)[-600:]}")
