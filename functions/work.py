@@ -7,6 +7,7 @@ from functools import cache
 
 from functions.payloads import Failure, Run
 from functions.runtime import logger, settings, told
+from lexigraph import telemetry
 from lexigraph.ingestion.workflow.aws import Inbox, Workflow
 from lexigraph.ingestion.workflow.file_run import FileRun, Stale, Superseded
 from lexigraph.ingestion.workflow.steps import Steps
@@ -49,7 +50,9 @@ def step(name: str, run: Run) -> Iterator[tuple[Steps, FileRun]]:
     """Do a step of a run: in the log under its job, its failure told to the job."""
     logger.append_keys(job_id=run.job_id, tenant=run.tenant, step=name)
     of_file, all_steps = run.file_run(), steps()
-    with told(name, lambda error: all_steps.note(of_file, name, error), quiet=(Superseded, Stale)):
+    noted = told(name, lambda error: all_steps.note(of_file, name, error), quiet=(Superseded, Stale))
+    with telemetry.span(name) as span, noted:
+        span.set({"lexigraph.job.id": run.job_id})
         yield all_steps, of_file
 
 

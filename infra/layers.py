@@ -32,7 +32,8 @@ MAX_CORE_MB = 110
 _KEPT_SECONDS = 3_600  # after its last use, a layer that is out of date
 MAX_FUNCTION_MB = 250  # Lambda's own limit for a function with its layers, unzipped
 
-_OF_PEOPLE = ("cli", "client", "evaluation", "exchange", "integrations")  # parts of the package that no function loads
+# parts of the package that no function loads
+_OF_PEOPLE = ("__main__.py", "cli", "client", "evaluation", "exchange", "integrations")
 # services that the functions call; botocore brings the descriptions of four hundred
 _SERVICES = (
     "bedrock-agent-runtime bedrock-runtime bedrock cloudwatch dynamodb events kms neptunedata opensearchserverless s3 "

@@ -22,7 +22,7 @@ Graph = Mapping[str, set[str]]
 
 # of each panel: its title, the folder whose inside it shows, and what of it is left out
 PANELS = (
-    ("The package, and what stands around it", "", {"lexigraph"}),
+    ("The package, and what stands around it", "", {"__main__", "lexigraph"}),
     ("Inside storage/: a folder a back end", "lexigraph.storage", set()),
     ("Inside retrieval/: stages, and a folder a way of retrieving", "lexigraph.retrieval", {"retrievers"}),
 )

@@ -13,6 +13,7 @@ from functions.payloads import ObjectMessage
 from functions.runtime import function, logger, registry
 from functions.start.once import once
 from functions.work import inbox, workflow
+from lexigraph import telemetry
 from lexigraph.ingestion.jobs import file_type
 from lexigraph.ingestion.workflow.file_run import begin
 from lexigraph.model.errors import InvalidInput
@@ -58,5 +59,8 @@ def _begin(event: S3EventNotificationEventBridgeModel, created: bool) -> None:
     order, waiting = order_of(detail.object.sequencer or ""), found.job_id if found else ""
     run = begin(registry(), at.tenant, at.namespace, at.uri, type_, order, kind=kind, job_id=waiting)
     logger.info("told", extra={"kind": kind, "order": order, "job_id": run.job_id if run else "", "begins": bool(run)})
-    if run:
+    if not run:
+        return
+    with telemetry.span("start") as span:
+        span.set({"lexigraph.job.id": run.job_id})
         workflow().ingest(run, found) if found else workflow().remove(run)

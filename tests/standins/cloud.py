@@ -23,12 +23,16 @@ _INVOKE = "/2015-03-31/functions/"
 
 
 class Cloud(AwsServer):
-    """``functions`` maps names to handlers; ``invoked`` are the calls, with ``before`` called ahead of each of them."""
+    """``functions`` maps names to handlers; ``invoked`` are the calls, with ``before`` called ahead of each of them.
+
+    ``traces`` are the headers of X-Ray that executions were started with.
+    """
 
     def __init__(self, functions: Mapping[str, Handler]) -> None:
         super().__init__()
         self.functions = dict(functions)
         self.invoked: list[tuple[str, Any]] = []
+        self.traces: list[str] = []
         self.before: Callable[[str, Any], None] = lambda name, event: None
 
     def arn(self, name: str) -> str:
@@ -108,6 +112,8 @@ class Cloud(AwsServer):
             told = {"__type": fault.kind if fault.kind.startswith("Access") else "ThrottlingException", "message": ""}
             return send(request, 400, json.dumps(told).encode(), "application/x-amz-json-1.0")
         if fault is None or fault.kind == "cut":
+            if request.headers["X-Amz-Target"].endswith(".StartExecution"):
+                self.traces.append(request.headers.get("X-Amzn-Trace-Id", ""))
             answer = self._step_functions(request, body)
         return hang_up(request) if fault else self._reply(request, *answer)
 

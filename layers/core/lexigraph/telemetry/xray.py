@@ -75,8 +75,10 @@ def subsegment(span: ReadableSpan) -> dict[str, Any] | None:
     }
     if span.kind is trace.SpanKind.CLIENT:
         document["namespace"] = "remote"
-    if request := attributes.get("lexigraph.request.id"):
-        document["annotations"] = {"request_id": request}
+    # what traces are searched by
+    names = {"job_id": "lexigraph.job.id", "request_id": "lexigraph.request.id"}
+    if told := {name: attributes[key] for name, key in names.items() if key in attributes}:
+        document["annotations"] = told
     if span.status.status_code is trace.StatusCode.ERROR:
         document["fault"] = True
     return document

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lexigraph import telemetry
 from lexigraph.ingestion.jobs import KIND, RELATE, file_type
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.relations import NewChunks
@@ -150,7 +151,9 @@ class Handover:
     def _or_failed(self, tenant: Tenant, job: JobRecord) -> Iterator[None]:
         """Let a job that cannot be begun say so: nobody else will."""
         try:
-            yield
+            with telemetry.span("handover") as span:
+                span.set({"lexigraph.job.id": job.id})
+                yield
         except LexigraphError as error:
             self._registry.finish_job(tenant, job.id, "FAILED", {"error": error.code}, in_general(error))
             raise
