@@ -61,47 +61,42 @@ _NOUN = rf"(?!(?:with|of|in|on|for|from|to|by|at|when|if|that|because|after|befo
 _DOES = r"(?:an?|the|work|mean|happen|apply|matter|help|differ|compare|affect|cost|take|possible|true|so)"
 _TELLS = r"(?:list|show|tell|explain|give|name|describe|compare|find)"
 
+# Patterns as texts: most runs have no conversation, and need none of them compiled.
 # Before the pronoun stands nothing that it could mean: no noun but the one asked for, no name, no other clause.
-_LEANS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} {_PRONOUN}\b(?! that\b)",  # What port does it use? What is its port?
-        rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:this|that|these|those)(?:\W*$| {_DOES}\b)",  # How does that work?
-        rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:I|i|you|we|one) {_DO}{_OF}(?:it|its|them|their|there)\b",  # How do I use it?
-        rf"{_LEAD}(?:who|what) {_MODAL}(?!{_AUXILIARY}\b){_WORD} (?:if |when )?{_TO}(?:it|its|them)\b",  # Who wrote it?
-        rf"{_LEAD}(?:which|what) (?:{_NOUN}){{2,3}}{_TO}(?:it|them)\b",  # Which program replaced it?
-        rf"{_LEAD}(?:which|who|how many|how much) of (?:them|these|those)\b",
-        rf"{_LEAD}{_TELLS} (?:me |us )?(?:more )?{_TO}(?:it|its|them|their)\b",  # Tell me more about it
-        rf"{_LEAD}(?:its|their|his|theirs|hers) {_WORD}",  # And its default port?
-    )
+_LEANS = (
+    rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} {_PRONOUN}\b(?! that\b)",  # What port does it use? What is its port?
+    rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:this|that|these|those)(?:\W*$| {_DOES}\b)",  # How does that work?
+    rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:I|i|you|we|one) {_DO}{_OF}(?:it|its|them|their|there)\b",  # How do I use it?
+    rf"{_LEAD}(?:who|what) {_MODAL}(?!{_AUXILIARY}\b){_WORD} (?:if |when )?{_TO}(?:it|its|them)\b",  # Who wrote it?
+    rf"{_LEAD}(?:which|what) (?:{_NOUN}){{2,3}}{_TO}(?:it|them)\b",  # Which program replaced it?
+    rf"{_LEAD}(?:which|who|how many|how much) of (?:them|these|those)\b",
+    rf"{_LEAD}{_TELLS} (?:me |us )?(?:more )?{_TO}(?:it|its|them|their)\b",  # Tell me more about it
+    rf"{_LEAD}(?:its|their|his|theirs|hers) {_WORD}",  # And its default port?
 )
 # "Is it possible to ...", "How long does it take to ...": such an "it" means nothing said before
-_EMPTY = re.compile(
+_EMPTY = (
     r"\bit (?:\w+ly )?(?:possible|safe|necessary|allowed|legal|required|enough|better|best|worth|hard|easy|difficult|ok|okay"
     r"|true|good|bad|likely|common|usual|normal|important|wise|recommended|advisable|useful|sensible|permitted|an?|the"
     r"|called|means?|takes?|costs?|matters?|helps?|makes?) (?:\w+ ){0,8}?(?:to|that|if|when|whether|for|from)\b"
     r"|\bit [A-Z]\w+ (?:that|who)\b"  # "Was it Ada that ..."
 )
 _NO_SUBJECT = STOP_WORDS | frozenset("hello hi hey thanks thank ok okay yes please".split())
-_BARE = re.compile(r"(?:why|how|when|where|who|why not|how so|how come|how many|how much|since when|which ones?)[?!. ]*")
+_BARE = r"(?:why|how|when|where|who|why not|how so|how come|how many|how much|since when|which ones?)[?!. ]*"
 _TOO = r"(?:,? (?:too|as well|also|instead|then))?"
 _NEW = r"(?!(?:it|its|they|them|their|this|that|these|those|he|him|his|she|her|I|you|we|me|us)\b)\S+(?: \S+)"
 _END = rf"{_TOO}[?!. ]*$"
 _THAT = r"(?:it|that|this|so|one|them|the same)"
-_WHAT_ABOUT = re.compile(r"(?:(?:and|or|but),? )?(?:what|how) about \S+(?!.* (?:is|are|was|were|makes?|does?|did)\b)")
+_WHAT_ABOUT = r"(?:(?:and|or|but),? )?(?:what|how) about \S+(?!.* (?:is|are|was|were|makes?|does?|did)\b)"
 # A question that leans on another and says itself what it is about: "what about heapq?", "Does heapq do that, too?"
-_OWN_SUBJECT = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_LEAD}(?:what|how) about (?P<new>{_NEW}{{0,5}}?){_END}",
-        rf"(?:and|or),? (?P<new>(?!(?:{_ASKS}|{_AUXILIARY}|{_TELLS})\b){_NEW}{{0,5}}?){_END}",
-        rf"{_LEAD}(?:is (?:it|that) )?(?:the )?same (?:question )?(?:for )?(?P<new>{_NEW}{{0,3}}?){_END}",
-        rf"{_LEAD}(?:is|are) (?P<new>{_NEW}{{0,2}}?)(?: the same|,? (?:too|as well|also))[?!. ]*$",
-        rf"{_LEAD}(?:how )?{_AUXILIARY} (?P<new>{_NEW}{{0,2}}?)(?: (?:do|have|support|need|allow|offer|use) {_THAT}{_TOO}"
-        r"|,? (?:too|as well|also))[?!. ]*$",
-        rf"{_LEAD}(?:how )?{_AUXILIARY} (?:I|i|you|we|one) do {_THAT} "
-        rf"(?P<new>(?:for|with|in|on|from|by|using) {_NEW}{{0,3}}?){_END}",
-    )
+_OWN_SUBJECT = (
+    rf"{_LEAD}(?:what|how) about (?P<new>{_NEW}{{0,5}}?){_END}",
+    rf"(?:and|or),? (?P<new>(?!(?:{_ASKS}|{_AUXILIARY}|{_TELLS})\b){_NEW}{{0,5}}?){_END}",
+    rf"{_LEAD}(?:is (?:it|that) )?(?:the )?same (?:question )?(?:for )?(?P<new>{_NEW}{{0,3}}?){_END}",
+    rf"{_LEAD}(?:is|are) (?P<new>{_NEW}{{0,2}}?)(?: the same|,? (?:too|as well|also))[?!. ]*$",
+    rf"{_LEAD}(?:how )?{_AUXILIARY} (?P<new>{_NEW}{{0,2}}?)(?: (?:do|have|support|need|allow|offer|use) {_THAT}{_TOO}"
+    r"|,? (?:too|as well|also))[?!. ]*$",
+    rf"{_LEAD}(?:how )?{_AUXILIARY} (?:I|i|you|we|one) do {_THAT} "
+    rf"(?P<new>(?:for|with|in|on|from|by|using) {_NEW}{{0,3}}?){_END}",
 )
 
 
@@ -161,18 +156,18 @@ def _by_rule(question: str, earlier: Sequence[str]) -> str:
 def leans(question: str) -> bool:
     """Tell whether it is certain that a question cannot be understood without the one before it."""
     text = question[:1].lower() + question[1:]
-    return bool(_has_pronoun(question) or _own_subject(question) or _WHAT_ABOUT.match(text) or _BARE.fullmatch(text))
+    return bool(_has_pronoun(question) or _own_subject(question) or re.match(_WHAT_ABOUT, text) or re.fullmatch(_BARE, text))
 
 
 def _own_subject(question: str) -> str:
     """Return what a question that leans on another names in place of what that was about; empty when nothing."""
     text = question[:1].lower() + question[1:]
-    return next((found["new"].rstrip(" ,?!.") for pattern in _OWN_SUBJECT if (found := pattern.match(text))), "")
+    return next((found["new"].rstrip(" ,?!.") for pattern in _OWN_SUBJECT if (found := re.match(pattern, text))), "")
 
 
 def _has_pronoun(question: str) -> bool:
     text = question[:1].lower() + question[1:]
-    return any(p.match(text) for p in _LEANS) and not _EMPTY.search(text)
+    return any(re.match(p, text) for p in _LEANS) and not re.search(_EMPTY, text)
 
 
 def _content(question: str) -> list[str]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from lexigraph.model.stemmers import snowball
+
 _WORD = re.compile(r"[a-z0-9]+")
 # of its own, so that its figures stay comparable when the search changes what it passes over
 _STOP_TEXT = (
@@ -34,6 +36,4 @@ def recall(words: frozenset[str], texts: Iterable[str]) -> float:
 
 @lru_cache(maxsize=131_072)
 def _stem(word: str) -> str:
-    import snowballstemmer
-
-    return str(snowballstemmer.stemmer("english").stemWord(word))
+    return snowball(word, "english")

@@ -1,23 +1,27 @@
-"""From a setting to a model: ``minilm``, ``bedrock:MODEL_ID``, ``ollama:MODEL``, ... Making one loads nothing heavy."""
+"""From a setting to a model: ``minilm``, ``bedrock:MODEL_ID``, ``ollama:MODEL``, ... Making one loads nothing heavy.
+
+Only modules of the models that are asked for are imported.
+"""
 
 import hashlib
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
-from lexigraph.inference.bedrock_batch import BedrockBatches
-from lexigraph.inference.bedrock_client import BedrockClient
-from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM, of_class
 from lexigraph.inference.minilm import DIMENSION, MiniLM
-from lexigraph.inference.openai_compatible import OpenAICompatible, Server
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.inference.rerank import CrossEncoderReranker, TfidfReranker
 from lexigraph.inference.traced import traced
 from lexigraph.model.errors import InvalidInput
 from lexigraph.retry import Retry
 from lexigraph.settings import DEFAULT_CROSS_ENCODER, DEFAULT_RERANK_MODEL, Settings
+
+if TYPE_CHECKING:
+    from lexigraph.inference.bedrock import BedrockLLM
+    from lexigraph.inference.bedrock_batch import BedrockBatches
+    from lexigraph.inference.bedrock_client import BedrockClient
+    from lexigraph.inference.openai_compatible import Server
 
 EMBEDDERS = ("minilm", "bedrock:MODEL_ID", "llama-index:DOTTED.CLASS")
 LANGUAGE_MODELS = ("none", "bedrock:MODEL_ID", "ollama:MODEL", "openai:MODEL", "llama-index:DOTTED.CLASS")
@@ -39,9 +43,13 @@ def _embedder(settings: Settings) -> Embedder:
             raise InvalidInput(f"embedding_dimension {embedding.dimension}: minilm has {DIMENSION} dimensions; leave it out")
         return MiniLM(settings.threads)
     if kind == "bedrock" and model:
+        from lexigraph.inference.bedrock import BedrockEmbedder
+
         client = _bedrock(model, "LEXIGRAPH_EMBEDDING_MODEL", settings)
         return BedrockEmbedder(model, embedding.dimension, client, label=embedding.label)
     if kind == "llama-index" and model:
+        from lexigraph.inference.llama_index import LlamaIndexEmbedder, of_class
+
         made = of_class(model, settings.embedding_options, "embedding_options")
         return LlamaIndexEmbedder(made, label=embedding.label, dimension=embedding.dimension, retry=_retry(settings))
     raise _unknown("embedding_model", embedding.spec, EMBEDDERS)
@@ -63,20 +71,29 @@ def _llm(settings: Settings) -> LanguageModel | None:
     if settings.llm == "none":
         return None
     if kind == "bedrock" and model:
+        from lexigraph.inference.bedrock import BedrockLLM
+
         return BedrockLLM(model, _bedrock(model, "LEXIGRAPH_LLM", settings), name=name, options=options)
     if kind in ("ollama", "openai") and model:
+        from lexigraph.inference.openai_compatible import OpenAICompatible
+
         server = _server(kind, model, str(options.pop("base_url", "")))
         return OpenAICompatible(
             model, server, name=name, options=options, timeout=settings.model_timeout, retry=_retry(settings)
         )
     if kind == "llama-index" and model:
+        from lexigraph.inference.llama_index import LlamaIndexLLM, of_class
+
         made = of_class(model, options, "llm_options")
         return LlamaIndexLLM(made, name=name, pinned=tuple(options), retry=_retry(settings))
     raise _unknown("llm", settings.llm, LANGUAGE_MODELS)
 
 
-def make_batches(settings: Settings) -> tuple[BedrockLLM, BedrockBatches]:
+def make_batches(settings: Settings) -> "tuple[BedrockLLM, BedrockBatches]":
     """Return the model of ``settings.llm`` and what runs it over batches. Raise ``InvalidInput`` for one not of Bedrock."""
+    from lexigraph.inference.bedrock import BedrockLLM
+    from lexigraph.inference.bedrock_batch import BedrockBatches
+
     llm = make_llm(settings)
     if not isinstance(llm, BedrockLLM):
         raise InvalidInput(
@@ -104,13 +121,17 @@ def _reranker(name: str | None, settings: Settings) -> Reranker | None:
             "reranker: no Bedrock model is configured; use tfidf or set LEXIGRAPH_RERANK_MODEL (deploy -c rerank_model=...)"
         )
     if name == "bedrock":
+        from lexigraph.inference.bedrock import BedrockReranker
+
         return BedrockReranker(model, _bedrock(model, "LEXIGRAPH_RERANK_MODEL", settings))
     if name == "model":
         return CrossEncoderReranker(DEFAULT_CROSS_ENCODER if model in (DEFAULT_RERANK_MODEL, "none") else model)
     raise _unknown("reranker", name, RERANKERS)
 
 
-def _bedrock(model: str, setting: str, settings: Settings) -> BedrockClient:
+def _bedrock(model: str, setting: str, settings: Settings) -> "BedrockClient":
+    from lexigraph.inference.bedrock_client import BedrockClient
+
     return BedrockClient(model, setting, region=settings.region, timeout=settings.model_timeout, retry=_retry(settings))
 
 
@@ -118,7 +139,9 @@ def _retry(settings: Settings) -> Retry:
     return Retry(attempts=settings.model_attempts, seconds=settings.model_timeout)
 
 
-def _server(kind: str, model: str, base_url: str) -> Server:
+def _server(kind: str, model: str, base_url: str) -> "Server":
+    from lexigraph.inference.openai_compatible import Server
+
     if kind == "ollama":
         start = f"run `ollama serve` and `ollama pull {model}`, or set base_url in LEXIGRAPH_LLM_OPTIONS"
         return Server(base_url or OLLAMA_URL, os.environ.get("OLLAMA_API_KEY", ""), "OLLAMA_API_KEY", start)

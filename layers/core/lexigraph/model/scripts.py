@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Collection
 from functools import lru_cache
 
+from lexigraph.model.stemmers import snowball
+
 # Han with marks of repetition, Hiragana, Katakana, and Hangul, whose words take endings that no blank parts
 _IDEOGRAPHS = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 # Thai, Lao, Burmese, Khmer
@@ -23,22 +25,23 @@ _OPTIONAL = re.compile("[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06
 
 _LATIN_WORD = re.compile(r"[^\W_]+")
 WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
-_LETTER = re.compile(rf".[{MARKS}]*")
-_RUN = re.compile(f"[{UNSPACED}]+")
-_PIECE = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
-_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+# what only other scripts need is compiled when they come: its many ranges take milliseconds of every start
+_LETTER = rf".[{MARKS}]*"
+_RUN = f"[{UNSPACED}]+"
+_PIECE = f"[{UNSPACED}]+|[^{UNSPACED}]+"
+_IDEOGRAPH = f"[{_IDEOGRAPHS}]"
 # of Hiragana alone: mostly endings and particles of Japanese, which say as little as stop words
 PARTICLE = re.compile("[\u3041-\u309f]+")
 OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3005-\U0003134f]")
 
 # which algorithm of Snowball stems a word of these letters alone
 _BY_SCRIPT = [
-    (re.compile("[а-яё]+"), "russian"),
-    (re.compile("[\u0621-\u063a\u0641-\u064a]+"), "arabic"),
-    (re.compile("[\u0900-\u0963\u0966-\u097f]+"), "hindi"),
-    (re.compile("[\u0370-\u03ff\u1f00-\u1fff]+"), "greek"),
-    (re.compile("[\u0561-\u0587]+"), "armenian"),
-    (re.compile("[\u0b80-\u0bff]+"), "tamil"),
+    ("[а-яё]+", "russian"),
+    ("[\u0621-\u063a\u0641-\u064a]+", "arabic"),
+    ("[\u0900-\u0963\u0966-\u097f]+", "hindi"),
+    ("[\u0370-\u03ff\u1f00-\u1fff]+", "greek"),
+    ("[\u0561-\u0587]+", "armenian"),
+    ("[\u0b80-\u0bff]+", "tamil"),
 ]
 # The most frequent words of languages in Latin script for which there is a stemmer, but those of one
 # letter. With and without accents, since questions are often typed without.
@@ -132,12 +135,12 @@ def told_language(text: str) -> str:
 
 def pieces(word: str) -> list[str]:
     """Return the parts of a word that are written without blanks, and those that are not, in order."""
-    return _PIECE.findall(word) if _RUN.search(word) else [word]
+    return re.findall(_PIECE, word) if re.search(_RUN, word) else [word]
 
 
 def is_unspaced(piece: str) -> bool:
     """Tell whether a piece of a word is in a script that has no blanks between words."""
-    return _RUN.match(piece) is not None
+    return re.match(_RUN, piece) is not None
 
 
 def grams(run: str) -> list[str]:
@@ -146,8 +149,8 @@ def grams(run: str) -> list[str]:
     Finds what a dictionary would cut, and what is in none, with no dictionary to agree on. Lucene does the same to Chinese,
     Japanese and Korean.
     """
-    letters = _LETTER.findall(run)
-    size = 2 if _IDEOGRAPH.match(run) else 3
+    letters = re.findall(_LETTER, run)
+    size = 2 if re.match(_IDEOGRAPH, run) else 3
     if len(letters) <= size:
         return [run]
     return ["".join(letters[at : at + size]) for at in range(len(letters) - size + 1)]
@@ -170,12 +173,9 @@ def stemmed(word: str, language: str = "") -> str:
     """
     if not in_other_script(word):
         return _stem(word, _ALGORITHMS[language]) if language in _ALGORITHMS else word
-    return next((_stem(word, algorithm) for letters, algorithm in _BY_SCRIPT if letters.fullmatch(word)), word)
+    return next((_stem(word, algorithm) for letters, algorithm in _BY_SCRIPT if re.fullmatch(letters, word)), word)
 
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str, algorithm: str) -> str:
-    import snowballstemmer
-
-    # one of its own: a stemmer keeps the word it is at work on, and threads stem at the same time
-    return str(snowballstemmer.stemmer(algorithm).stemWord(word))
+    return snowball(word, algorithm)

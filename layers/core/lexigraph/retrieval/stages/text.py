@@ -22,6 +22,7 @@ from lexigraph.model.scripts import (
     told_language,
     without_optional,
 )
+from lexigraph.model.stemmers import snowball
 
 _MAX_NAME_WORDS = 8
 _WORD = re.compile(rf"[\w{MARKS}]+")
@@ -31,7 +32,7 @@ _MIN_CUT = 3  # letters of a stem that may lack its word's end
 _IRREGULAR = frozenset({"die", "lie", "tie"})
 _NAME_WORD = re.compile(rf"[\w{MARKS}+#&.'\u2019-]+")
 # without blanks a name may begin and end at any letter
-_UNSPACED_NAMES = re.compile(f"[{UNSPACED}\u30fb]+")
+_UNSPACED_NAMES = f"[{UNSPACED}\u30fb]+"
 _MAX_NAME_LETTERS = 12
 _MAX_UNSPACED = 100  # letters of a text that are looked at so
 
@@ -54,10 +55,7 @@ def stem(word: str) -> str:
     """Return the Snowball stem of a lower-case word: as one of English, in other scripts as the script tells."""
     if in_other_script(word):
         return stemmed(word)
-    import snowballstemmer
-
-    # one of its own: a stemmer keeps the word it is at work on, and threads stem at the same time
-    return str(snowballstemmer.stemmer("english").stemWord(word))
+    return snowball(word, "english")
 
 
 def fold(text: str) -> str:
@@ -174,7 +172,7 @@ def names(text: str, *, capitals: bool = True) -> Iterator[Name]:
 
 def _unspaced_names(line: str, at: int) -> Iterator[Name]:
     """Yield the stretches of letters that no blanks part, each letter counted as a word."""
-    for run in _UNSPACED_NAMES.finditer(line[:_MAX_UNSPACED]):
+    for run in re.finditer(_UNSPACED_NAMES, line[:_MAX_UNSPACED]):
         start, end = run.span()
         for first in range(start, end - 1):
             for last in range(first + 2, min(first + _MAX_NAME_LETTERS, end) + 1):

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, cast
 from unicodedata import combining, normalize
 
 import numpy as np
-import snowballstemmer
 
+from lexigraph.model.stemmers import snowball
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.words import further_words, looked_up
 from lexigraph.storage.opensearch.connection import Json
@@ -173,8 +173,7 @@ def _without_accent(letter: str) -> str:
 
 @lru_cache(4_096)
 def _stem(word: str) -> str:
-    # a stemmer has state, so that threads cannot share one
-    return str(snowballstemmer.stemmer("porter").stemWord(word))
+    return snowball(word, "porter")
 
 
 def _filters(request: SearchRequest, tenant: Tenant, ids: list[str] | None) -> list[Json]:
