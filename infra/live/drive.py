@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from infra.layers import ROOT
 from infra.live import http
 from infra.live.told import Failed, check, quote, say, step
-from lexigraph.api.explorer import PAGE
+from lexigraph.api.startup import PAGE
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 

@@ -10,7 +10,7 @@ import pytest
 
 from bench.explorer import sizes
 from lexigraph.api.app import create_app
-from lexigraph.api.explorer import PAGE
+from lexigraph.api.startup import PAGE
 from lexigraph.settings import Settings
 from tests.server import LaptopService, serving
 

@@ -15,8 +15,8 @@ from functions import work
 from functions.finish.handler import IngestFailed
 from functions.payloads import ReembedJob
 from lexigraph.api.access.keys import new_key
-from lexigraph.api.explorer import PAGE
 from lexigraph.api.jobs.handover import MAX_FETCHED_BYTES, Handover
+from lexigraph.api.startup import PAGE
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.errors import InvalidInput

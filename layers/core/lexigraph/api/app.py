@@ -8,14 +8,15 @@ from pathlib import Path
 from fastapi import Depends, FastAPI
 
 from lexigraph import __version__, telemetry
-from lexigraph.api.access.auth import Openness, Principals
+from lexigraph.api.access.auth import Principals
 from lexigraph.api.errors import handle_errors
-from lexigraph.api.explorer import PAGE, add_explorer
+from lexigraph.api.explorer import add_explorer
 from lexigraph.api.jobs.arrivals import Arrivals
 from lexigraph.api.limits import Requests, only_declared
 from lexigraph.api.openapi.document import describe, errors
 from lexigraph.api.routes.mcp import add_mcp
 from lexigraph.api.service import Service
+from lexigraph.api.startup import PAGE, Openness
 from lexigraph.settings import Settings, load_settings
 
 # in the order of the documentation

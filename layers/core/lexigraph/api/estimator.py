@@ -14,7 +14,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lexigraph.ingestion.estimate import estimate
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.errors import InvalidInput, LexigraphError, StoreUnavailable, code_of, in_general
 from lexigraph.settings import Settings
@@ -71,6 +70,8 @@ def estimate_apart(
 
 def main() -> None:
     """Answer one request."""
+    from lexigraph.ingestion.estimate import estimate  # the server that starts this process needs none of it
+
     asked = json.loads(sys.stdin.read())
     try:
         items = [FileItem(Path(path), uri, type_) for path, uri, type_ in asked["items"]]

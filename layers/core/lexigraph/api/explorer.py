@@ -19,8 +19,8 @@ from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Scope
 
 from lexigraph.api.access.auth import EXPLORER
+from lexigraph.api.startup import PAGE
 
-PAGE = Path(__file__).parent / "page"
 _ASSETS = "assets"  # files whose names tell what is in them
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "

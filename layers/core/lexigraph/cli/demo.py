@@ -41,7 +41,7 @@ def demo(
 ) -> int:
     """Ingest the example corpus into .demo and answer four questions. Needs no account and no language model."""
     from lexigraph.answering.query_engine import LexicalGraphQueryEngine
-    from lexigraph.api.explorer import PAGE
+    from lexigraph.api.startup import PAGE
 
     invocation = current(context)
     began = time.perf_counter()

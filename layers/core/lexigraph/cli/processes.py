@@ -4,6 +4,7 @@ Each is ``python -P -m lexigraph.cli.served``. It is told what to serve in one l
 process that started it, however that ends.
 """
 
+import json
 import logging
 import os
 import signal
@@ -14,8 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from lexigraph.model.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from lexigraph.api.startup import Openness
+    from lexigraph.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +30,22 @@ _END_SECONDS = 8.0  # after the grace for requests under way
 _EARLY_SECONDS = 5.0
 _MOST_EARLY = 5  # ends in a row before they are of use
 STARTUP_FAILED = 3  # uvicorn's exit code
+
+
+def order(
+    settings: "Settings", listener: socket.socket, *, open_: "Openness", processes: int, shared: str, verbose: bool
+) -> str:
+    """Return the line for a process; ``shared`` is the folder of what they know together, empty for one alone."""
+    return json.dumps(
+        {
+            "settings": settings.model_dump_json(),
+            "listener": listener.fileno(),
+            "open": open_,
+            "processes": processes,
+            "shared": shared,
+            "verbose": verbose,
+        }
+    )
 
 
 class Processes:

@@ -5,21 +5,22 @@ import socket
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lexigraph.api.startup import LOOPBACK, PAGE, UNTIL_KEY, Openness
 from lexigraph.cli.invocation import Invocation, current, require_database
-from lexigraph.cli.processes import Processes
+from lexigraph.cli.processes import Processes, order
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
+from lexigraph.storage.factory import open_stores
 
 if TYPE_CHECKING:
-    from lexigraph.api.access.auth import Openness
     from lexigraph.storage.protocols import Registry
 
 
@@ -67,15 +68,9 @@ def serve_until_interrupted(
 ) -> None:
     """Serve the data of the settings until interrupted; with ``browse`` the explorer is opened in the user's browser."""
     _require("the server", "api", "fastapi", "uvicorn")
-    from lexigraph.api.access.auth import UNTIL_KEY
-    from lexigraph.api.explorer import PAGE
-    from lexigraph.api.service import Service
-    from lexigraph.cli.served import order
-
-    service = Service(settings)
-    registry = service.stores.registry  # what cannot be opened is told before anybody is listened to
-    opens = _openness(host, True if open_ is None and settings.api_auth == "open" else open_, registry)
-    service.close()  # each process opens its own
+    # what cannot be opened is told before anybody is listened to; each process opens its own
+    with closing(open_stores(settings, seconds=settings.api_deadline, create=True)) as stores:
+        opens = _openness(host, True if open_ is None and settings.api_auth == "open" else open_, stores.registry)
     with listening(host, port) as listener, tempfile.TemporaryDirectory(prefix="lexigraph-serve-") as folder:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         places = f"explorer at {address}/explorer/, documentation at {address}/docs"
@@ -118,13 +113,11 @@ def _require(what: str, extra: str, *packages: str) -> None:
         raise Misconfigured(f'{what} needs {", ".join(missing)}; run: pip install "lexigraph[{extra}]"')
 
 
-def _openness(host: str, asked: bool | None, registry: "Registry") -> "Openness":
+def _openness(host: str, asked: bool | None, registry: "Registry") -> Openness:
     """Return whom to let in without a key: whom ``asked`` says, else everybody of this machine until a key was ever made.
 
     Raise ``InvalidInput`` for a server that would be open to other machines.
     """
-    from lexigraph.api.access.auth import LOOPBACK, UNTIL_KEY
-
     if asked and host not in LOOPBACK:
         raise InvalidInput(f"host {host}: a server without keys listens only on loopback: use --keys or omit --host")
     if asked is None and host in LOOPBACK and not registry.any_key():

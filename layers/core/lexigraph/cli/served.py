@@ -1,52 +1,38 @@
 """One process of ``lexigraph serve``: ``python -P -m lexigraph.cli.served``, told what to serve in one line of JSON."""
 
+import gc
 import json
 import os
-import socket
 import sys
 from pathlib import Path
 from shutil import rmtree
 from threading import Thread
 
-import uvicorn
-
-from lexigraph.api.access.auth import Openness
-from lexigraph.api.app import create_app
-from lexigraph.api.service import Service
-from lexigraph.api.shared import Shared
-from lexigraph.cli.connections import OneByOne, protocol, room_for
-from lexigraph.cli.invocation import start_logging
-from lexigraph.cli.output import consoles
-from lexigraph.settings import Settings
-
 _GRACE_SECONDS = 3  # for requests under way when the server is told to end
-
-
-def order(
-    settings: Settings, listener: socket.socket, *, open_: Openness, processes: int, shared: str, verbose: bool
-) -> str:
-    """Return the line for a process; ``shared`` is the folder of what they know together, empty for one alone."""
-    return json.dumps(
-        {
-            "settings": settings.model_dump_json(),
-            "listener": listener.fileno(),
-            "open": open_,
-            "processes": processes,
-            "shared": shared,
-            "verbose": verbose,
-        }
-    )
 
 
 def main() -> None:
     """Serve until told to end by SIGTERM, or until the input ends."""
     told = json.loads(sys.stdin.readline())
+    gc.disable()  # what is loaded stays: to look through it again and again takes a fifth of the start
+    import uvicorn
+
+    from lexigraph.api.app import create_app
+    from lexigraph.api.service import Service
+    from lexigraph.api.shared import Shared
+    from lexigraph.cli.connections import OneByOne, protocol, room_for
+    from lexigraph.cli.invocation import start_logging
+    from lexigraph.cli.output import consoles
+    from lexigraph.settings import Settings
+
     start_logging(consoles()[1], told["verbose"])
     Thread(target=_end_with_input, args=(told["shared"],), daemon=True).start()
     settings = Settings.model_validate_json(told["settings"])
     shared = Shared(Path(told["shared"])) if told["shared"] else None
     service = Service(settings, shared=shared, processes=told["processes"])
     app = create_app(settings, service, open_=told["open"])
+    gc.freeze()
+    gc.enable()
     room = room_for(settings.api_connections, settings.api_connections_each)
     config = uvicorn.Config(
         app,

@@ -10,19 +10,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lexigraph import telemetry
 from lexigraph.ingestion.events import Failure
 from lexigraph.ingestion.load import FileItem, Rejected, known_endings, known_type, passed_over
-from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.ingestion.relations import NewChunks
 from lexigraph.ingestion.roots import files_inside
 from lexigraph.model.errors import Cancelled, InvalidInput, LexigraphError, NotFound, code_of, in_general
 from lexigraph.model.filters import parse_filter
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.views import RIGHTS
 from lexigraph.storage.protocols import JobRecord
+
+if TYPE_CHECKING:
+    from lexigraph.ingestion.pipeline import LexicalGraphIndex
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ def ingest_request(
     return {**asked, "upload": dict(upload)} if upload else asked
 
 
-def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed: bool = False) -> None:
+def run_job(index: "LexicalGraphIndex", tenant: Tenant, job: JobRecord, *, resumed: bool = False) -> None:
     """Do what a job asks for; its record and events say how it went. The caller holds the job's lease.
 
     ``resumed``: it was begun before, and what it finished is skipped; what models are to be asked anew, of those it has
@@ -56,6 +57,8 @@ def run_job(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, *, resumed
     with telemetry.joined(request.get(TRACE, {})):
         try:
             if related := request.get(RELATE):
+                from lexigraph.ingestion.relations import NewChunks
+
                 index.relate(related["name"], NewChunks(**related["what"]), tenant=tenant, job=job)
                 return
             skipped: Counter[str] = Counter()
@@ -92,7 +95,7 @@ def file_type(name: str) -> str:
 
 
 def _items(
-    index: LexicalGraphIndex, tenant: Tenant, request: Mapping[str, Any], skipped: Counter[str]
+    index: "LexicalGraphIndex", tenant: Tenant, request: Mapping[str, Any], skipped: Counter[str]
 ) -> tuple[list[FileItem], list[Rejected]]:
     if upload := request.get("upload"):
         path = Path(upload["path"])
@@ -102,7 +105,7 @@ def _items(
     return files_inside(tenant, request["paths"], index.settings, skipped)
 
 
-def _fail(index: LexicalGraphIndex, tenant: Tenant, job: JobRecord, error: Exception) -> None:
+def _fail(index: "LexicalGraphIndex", tenant: Tenant, job: JobRecord, error: Exception) -> None:
     with suppress(LexigraphError):
         if index.stores.registry.job(tenant, job.id).status == "RUNNING":
             index.stores.registry.finish_job(tenant, job.id, "FAILED", {"error": code_of(error)}, in_general(error))

@@ -15,6 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -24,23 +25,9 @@ from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.language import with_language
 from lexigraph.ingestion.lead import lead_subject
 from lexigraph.ingestion.limit_time import limit_time
-from lexigraph.ingestion.readers.asciidoc import read_asciidoc
-from lexigraph.ingestion.readers.epub import read_epub
-from lexigraph.ingestion.readers.html import read_html
-from lexigraph.ingestion.readers.log import read_log
-from lexigraph.ingestion.readers.manual import read_manual
-from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.office import most_unpacked
 from lexigraph.ingestion.readers.parsed import Parsed, check_parts
-from lexigraph.ingestion.readers.pdf.read import read_pdf
-from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.records import check_values, parse_json, read_json, read_record, record_key
-from lexigraph.ingestion.readers.rst import read_rst
-from lexigraph.ingestion.readers.sheets import read_xlsx
-from lexigraph.ingestion.readers.slides import read_pptx
-from lexigraph.ingestion.readers.source import read_source
-from lexigraph.ingestion.readers.tables import read_csv
-from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.graph import Metadata
@@ -89,22 +76,6 @@ FILE_NAMES = {
         "txt",
     ),
     **dict.fromkeys("makefile dockerfile jenkinsfile vagrantfile gemfile rakefile procfile".split(), "source"),
-}
-_READERS: dict[str, Callable[[bytes, Settings], Parsed]] = {
-    "txt": read_text,
-    "md": read_markdown,
-    "rst": read_rst,
-    "asciidoc": read_asciidoc,
-    "html": read_html,
-    "pdf": read_pdf,
-    "docx": read_docx,
-    "xlsx": read_xlsx,
-    "pptx": read_pptx,
-    "epub": read_epub,
-    "csv": read_csv,
-    "source": read_source,
-    "log": read_log,
-    "man": read_manual,
 }
 # what to do with files that are not read; of all others the type is unknown
 _HIDDEN = "hidden"
@@ -351,12 +322,48 @@ def _reason(error: Exception, type_: str) -> str:
             return f"is damaged, or not a {type_} file ({type(error).__name__})"
 
 
+@cache
+def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
+    """Return how files of each type are read; most who need a type read no file."""
+    from lexigraph.ingestion.readers.asciidoc import read_asciidoc
+    from lexigraph.ingestion.readers.epub import read_epub
+    from lexigraph.ingestion.readers.html import read_html
+    from lexigraph.ingestion.readers.log import read_log
+    from lexigraph.ingestion.readers.manual import read_manual
+    from lexigraph.ingestion.readers.markdown import read_markdown
+    from lexigraph.ingestion.readers.pdf.read import read_pdf
+    from lexigraph.ingestion.readers.plain.reader import read_text
+    from lexigraph.ingestion.readers.rst import read_rst
+    from lexigraph.ingestion.readers.sheets import read_xlsx
+    from lexigraph.ingestion.readers.slides import read_pptx
+    from lexigraph.ingestion.readers.source import read_source
+    from lexigraph.ingestion.readers.tables import read_csv
+    from lexigraph.ingestion.readers.word import read_docx
+
+    return {
+        "txt": read_text,
+        "md": read_markdown,
+        "rst": read_rst,
+        "asciidoc": read_asciidoc,
+        "html": read_html,
+        "pdf": read_pdf,
+        "docx": read_docx,
+        "xlsx": read_xlsx,
+        "pptx": read_pptx,
+        "epub": read_epub,
+        "csv": read_csv,
+        "source": read_source,
+        "log": read_log,
+        "man": read_manual,
+    }
+
+
 def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
     with _opened(item, settings) as stream:
         data = stream.read(settings.max_file_bytes + 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # parsers warn on stderr about flaws that they repair
-        parsed = read_json(data, settings) if item.type == "json" else _READERS[item.type](data, settings)
+        parsed = read_json(data, settings) if item.type == "json" else _readers()[item.type](data, settings)
     if isinstance(parsed, list):
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)

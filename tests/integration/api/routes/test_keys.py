@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.api.access.auth import UNTIL_KEY
 from lexigraph.api.access.keys import HEADER
+from lexigraph.api.startup import UNTIL_KEY
 from lexigraph.storage.protocols import SCOPES
 from tests.server import Api, laptop_api
 

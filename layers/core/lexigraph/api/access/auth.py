@@ -10,7 +10,7 @@ Headers by which a gateway would say who asks are dropped: nobody but the gatewa
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from anyio import to_thread
@@ -23,6 +23,7 @@ from lexigraph.api.access.keys import HEADER, LONGEST, PREFIX, Principal, digest
 from lexigraph.api.access.rates import RateLimit
 from lexigraph.api.access.signers import Signers
 from lexigraph.api.errors import ApiError, answer_error
+from lexigraph.api.startup import LOOPBACK, UNTIL_KEY, Openness
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import SCOPES, ApiKey, Registry
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 PUBLIC = frozenset({"/health", "/docs", "/openapi.json", "/"})
 EXPLORER = "/explorer"
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-UNTIL_KEY: Literal["until_key"] = "until_key"
-Openness = bool | Literal["until_key"]
 _OWN_PAGES = (None, "same-origin", "none")  # of Sec-Fetch-Site, which browsers write and pages cannot; none: typed in
 # how headers begin by which proxies say that they are one, or for whom they ask
 _PROXIES = (
