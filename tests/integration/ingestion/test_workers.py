@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from lexigraph.ingestion.extract.workers import Workers
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import ModelUnavailable
+from lexigraph.model.extraction import Extraction
 from lexigraph.settings import Settings
 from tests.imports import ROOT
 from tests.laptop import content, open_laptop
@@ -88,6 +89,17 @@ def test_workers_start_only_for_many_chunks_and_end_with_the_run():
     assert not children(os.getpid())
     alone = list(LocalExtractor().extract(chunks(150)))
     assert (few, many) == (alone[:40], alone)
+
+
+def test_workers_do_what_was_asked_for_before_there_was_enough_to_do():
+    class Idle(LocalExtractor):
+        def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
+            raise AssertionError("extracts in this process")
+
+    with Workers(Idle(), Settings(), 1) as workers:
+        asked = [workers.extract(chunks(150)[at : at + 50]) for at in (0, 50, 100)]
+        found = [extraction for results in asked for extraction in results]
+    assert found == list(LocalExtractor().extract(chunks(150)))
 
 
 def test_a_worker_that_dies_ends_the_run_with_a_word_about_what_to_do():

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
@@ -30,13 +31,15 @@ class Workers:
     """An extractor of the settings that works in ``number`` processes (0: none), and here while there is little to do.
 
     Extractions and their order are those of ``alone``, whatever the number. Workers are started when a run has more than
-    some hundred chunks; leave the block to end them. ``extract`` raises ``ModelUnavailable`` when one dies.
+    some hundred chunks, and then also do what was asked for before and is not begun; leave the block to end them.
+    ``extract`` raises ``ModelUnavailable`` when one dies.
     """
 
     def __init__(self, alone: Extractor, settings: Settings, number: int) -> None:
         self.name = alone.name
         self._alone, self._settings, self._number = alone, settings, number
         self._asked = 0
+        self._waiting: list[_Given] = []  # what nobody has begun
         self._threads: ThreadPoolExecutor | None = None  # one a worker, which it starts and asks
         self._mine = threading.local()
         self._running: list[_Worker] = []
@@ -56,13 +59,24 @@ class Workers:
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         """Return one extraction a chunk, in order. Workers begin at once, whenever the results are taken."""
+        given = _Given(chunks)
         self._asked += len(chunks)
-        if self._threads is None and self._number and self._asked > _ENOUGH:
-            self._threads = ThreadPoolExecutor(self._number, thread_name_prefix="extract")
-        if self._threads is None:
-            return self._alone.extract(chunks)
-        parts = [chunks[at : at + _PART] for at in range(0, len(chunks), _PART)]
-        return _results([self._threads.submit(self._ask, part) for part in parts])
+        self._waiting.append(given)
+        if self._number and self._asked > _ENOUGH:
+            self._threads = self._threads or ThreadPoolExecutor(self._number, thread_name_prefix="extract")
+            for one in self._waiting:
+                parts = [one.chunks[at : at + _PART] for at in range(0, len(one.chunks), _PART)]
+                one.parts = [self._threads.submit(self._ask, part) for part in parts]
+            self._waiting.clear()
+        return self._results(given)
+
+    def _results(self, given: "_Given") -> Iterator[Extraction]:
+        if given in self._waiting:
+            self._waiting.remove(given)
+            yield from self._alone.extract(given.chunks)
+        given.parts.reverse()
+        while given.parts:
+            yield from given.parts.pop().result()  # what was taken is not kept
 
     def _ask(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
         try:
@@ -82,6 +96,14 @@ class Workers:
         self._running.append(worker)
         worker.tell(self._settings)
         return worker
+
+
+@dataclass(eq=False)
+class _Given:
+    """Chunks to be extracted, in parts when by workers."""
+
+    chunks: Sequence[ChunkText]
+    parts: list[Future[list[Extraction]]] = field(default_factory=list)
 
 
 class _Worker:
@@ -119,9 +141,3 @@ class _Worker:
             with suppress(OSError):  # it died with something unsaid
                 stream.close()
         self._process.wait()
-
-
-def _results(parts: list[Future[list[Extraction]]]) -> Iterator[Extraction]:
-    parts.reverse()
-    while parts:
-        yield from parts.pop().result()  # what was taken is not kept
