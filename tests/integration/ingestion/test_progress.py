@@ -1,8 +1,10 @@
 """What an ingest tells while a language model works: how far it is, also when one call takes long, and what failed where."""
 
+import gc
 import re
 import threading
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from lexigraph.cli import progress
-from lexigraph.ingestion import events, pace, versions
+from lexigraph.ingestion import events, load, pace, run, versions
 from lexigraph.ingestion.events import Event
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -21,7 +23,7 @@ from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.files.documents import FileDocumentStore
-from tests.laptop import open_laptop
+from tests.laptop import laptop, open_laptop, write_pages
 from tests.models import WordEmbedder, model
 from tests.standins.llm_server import Reply, ScriptedLLMServer, said
 from tests.stepping import begun, drive
@@ -210,3 +212,51 @@ def test_step_by_step_a_failed_chunk_is_told_of_alike(server: ScriptedLLMServer,
     assert "under Mills > Cedar: the reply was not valid JSON" in report["chunk_failures"][0]["reason"]
     stored = steps.registry.events(Tenant("default"), report["job_id"])
     assert [e.data["path"] for e in stored if e.stage == "warning"] == [path.resolve().as_uri()] * report["chunks_failed"]
+
+
+def test_files_are_told_of_before_all_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = write_pages(tmp_path / "files", {name: text[:60] for name, text in PARTS.items()})
+    state, steps, told = progress.Progression(), list[str](), threading.Event()
+
+    def slow(*of_scan: Any, **named: Any) -> Iterator[Any]:
+        for number, found in enumerate(load.scan(*of_scan, **named)):
+            assert number < 2 or told.wait(30)
+            yield found
+
+    def listen(event: Event) -> None:
+        state.see(event)
+        steps.append(state.step)
+        if event.stage == "scan_input" and event.detail["files"] == 2:
+            told.set()
+
+    monkeypatch.setattr(pace, "_TICK", 0.01)
+    monkeypatch.setattr(run, "scan", slow)
+    laptop(tmp_path / "data").ingest([pages], on_event=listen)
+    assert "looking for files: 2 so far" in steps
+    assert state.files == state.files_total == len(PARTS)
+
+
+def test_the_first_line_comes_after_half_a_second_and_the_next_after_four() -> None:
+    now, console = [0.0], Console(record=True, width=200, force_terminal=False)
+    lines, shown = progress._Lines(console, lambda: now[0]), list[float]()
+    for tenths in range(100):
+        now[0] = tenths / 10
+        lines.when_due()
+        if console.export_text():
+            shown.append(now[0])
+    assert shown == [0.5, 4.5, 8.5]
+
+
+def test_of_many_documents_few_are_held_at_a_time(tmp_path: Path) -> None:
+    many = tmp_path / "many.jsonl"
+    many.write_text("".join(f'{{"id": "{n}", "title": "Mill {n}", "text": "Mill {n} is old."}}\n' for n in range(300)))
+    held = list[int]()
+
+    def listen(event: Event) -> None:
+        if event.stage == "documents":
+            held.append(sum(isinstance(one, LoadedDocument) for one in gc.get_objects()))
+
+    before = sum(isinstance(one, LoadedDocument) for one in gc.get_objects())
+    report = laptop(tmp_path / "data", batch_documents=10).ingest([many], on_event=listen)
+    assert (report.documents_new, len(held)) == (300, 30)
+    assert max(held) - before <= 2 * 10 + 1  # the group that is written, the one before, and the first of the next

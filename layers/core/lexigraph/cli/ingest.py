@@ -50,7 +50,8 @@ def ingest(
     """
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)
-    with invocation.index(settings, create=True) as index, telling(invocation.err, progress=not no_progress) as listener:
+    # told from the beginning: to import what reads and stores takes a second
+    with telling(invocation.err, progress=not no_progress) as listener, invocation.index(settings, create=True) as index:
         report = index.ingest(list(paths), tenant=settings.tenant, namespace=namespace, refresh=full, on_event=listener)
         totals = live_counts(index.stores, Tenant(settings.tenant))
     if json_:

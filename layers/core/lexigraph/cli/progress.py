@@ -10,12 +10,12 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from lexigraph.cli.output import one_line
-from lexigraph.ingestion.events import Event, Listener
+from lexigraph.ingestion.events import PART_CHUNKS, Event, Listener
 from lexigraph.ingestion.pace import repeating
-from lexigraph.ingestion.versions import PART_CHUNKS
 from lexigraph.model.numbers import counted
 
-_LINE_SECONDS = 4.0  # events come every second, so that a line comes every five at least
+_LINE_SECONDS = 4.0
+_FIRST_SECONDS = 0.5  # until the first line: what takes less shows none
 
 _MINUTES_FROM = 100
 
@@ -30,7 +30,7 @@ class Progression:
     chunks: int = 0
     statements: int = 0
     failed: int = 0
-    step: str = "loading models"
+    step: str = "starting"
     planned: int = 0  # chunks of the documents at work, and how many of them are written
     written: int = 0
     began: float = field(default_factory=time.monotonic)
@@ -39,7 +39,9 @@ class Progression:
         """Take an event into account."""
         match event.stage:
             case "scan_input":
-                self.files_total, self.step = event.total, "reading"
+                found = event.detail.get("files", 0)
+                self.files_total = event.total
+                self.step = "reading" if event.total else f"looking for files: {found:,} so far"
             case "hash_computed":
                 self.files, self.step = event.current, "reading"
             case "existing_scan":
@@ -107,7 +109,7 @@ def telling(console: Console, *, progress: bool = True) -> Iterator[Listener]:
             yield bar.see
     else:
         lines = _Lines(console)
-        with repeating(lines.when_due):  # a long file takes its time between two events, too
+        with repeating(lines.when_due, _FIRST_SECONDS):  # a long file takes its time between two events, too
             yield lines.see
 
 
@@ -129,7 +131,7 @@ class _Lines:
     """A line every few seconds, whether something has happened or not."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        self._console, self._clock, self._shown = console, clock, clock()
+        self._console, self._clock, self._due = console, clock, clock() + _FIRST_SECONDS
         self._state, self._failures = Progression(), _failures_to(console)
 
     def see(self, event: Event) -> None:
@@ -139,9 +141,9 @@ class _Lines:
         self.when_due()
 
     def when_due(self) -> None:
-        """Show a line if the last one is some seconds old."""
-        if self._clock() - self._shown >= _LINE_SECONDS:
-            self._shown = self._clock()
+        """Show a line if the run has taken some time, and the last one is some seconds old."""
+        if self._clock() >= self._due:
+            self._due = self._clock() + _LINE_SECONDS
             state = self._state
             self._console.print(f"{state.files:,}/{state.files_total:,} files, {state.line()}", soft_wrap=True)
 

@@ -18,6 +18,7 @@ _FLEETING = frozenset(
 
 _SECONDS = 4.0  # so that whoever waits sees something at least every five
 MOST_FAILURES = 100
+PART_CHUNKS = 500  # of a document that are extracted and written together: what they yield takes some 100 MB
 _REASONS = 3
 
 

@@ -157,10 +157,11 @@ def scan(
     returns, or passed over in a folder when that is empty.
     """
     seen: set[tuple[int, int]] = set()
-    pending: list[tuple[Path, bool]] = [(Path(path), True) for path in reversed(paths)]
+    # with the folder where it was found, its links followed: to follow those of every path anew takes most of the time
+    pending: list[tuple[Path, Path | None]] = [(Path(path), None) for path in reversed(paths)]
     while pending:
-        path, named = pending.pop()
-        type_ = known_type(path.name)
+        path, folder = pending.pop()
+        named, type_ = folder is None, known_type(path.name)
         try:
             found = path.stat()
             if (found.st_dev, found.st_ino) in seen:
@@ -169,12 +170,13 @@ def scan(
                 if reason or named:
                     yield Rejected(_shown(path) if named else path.name, reason or _OWN)
                 continue
+            real = path.resolve() if folder is None or path.is_symlink() else folder / path.name
             if stat.S_ISDIR(found.st_mode):
                 names = sorted((entry.name for entry in os.scandir(path)), reverse=True)
                 hidden = [name for name in names if name.startswith(".")]
                 if skipped is not None and (documents := sum(bool(known_type(name)) for name in hidden)):
                     skipped[_HIDDEN] += documents
-                pending += ((path / name, False) for name in names if name not in hidden)
+                pending += ((path / name, real) for name in names if name not in hidden)
             elif not type_ or not stat.S_ISREG(found.st_mode):
                 if named:
                     yield Rejected(_shown(path), _refusal(type_))
@@ -182,7 +184,7 @@ def scan(
                     skipped[path.suffix.lower() or path.name] += 1
                 continue
             else:
-                yield FileItem(path, path.resolve().as_uri(), type_)
+                yield FileItem(path, real.as_uri(), type_)
             seen.add((found.st_dev, found.st_ino))
         except OSError as error:
             if named or type_ or not isinstance(error, FileNotFoundError):

@@ -13,12 +13,15 @@ _TICK = 1.0
 
 
 @contextmanager
-def repeating(again: Callable[[], None]) -> Iterator[None]:
-    """Call ``again`` every second, in a thread of its own, until the block is over; raise then what it raised."""
+def repeating(again: Callable[[], None], every: float | None = None) -> Iterator[None]:
+    """Call ``again`` in a thread of its own until the block is over; raise then what it raised.
+
+    ``every`` is the number of seconds between two calls, by default one.
+    """
     over, raised = Signal(), list[BaseException]()
 
     def tick() -> None:
-        while not over.wait(_TICK):
+        while not over.wait(every or _TICK):
             try:
                 again()
             except BaseException as error:  # noqa: BLE001  # whoever listens may want to end the run

@@ -81,7 +81,7 @@ def files_inside(
 def not_own(settings: Settings) -> Callable[[Path], str | None]:
     """Return what shuts the folders of the stores to ``scan``, when it comes to them: who names what is in them means it."""
     own = own_folders(settings)
-    return lambda path: "" if path.resolve() in own else None
+    return lambda path: "" if path.is_dir() and path.resolve() in own else None
 
 
 def own_folders(settings: Settings) -> list[Path]:

@@ -12,10 +12,10 @@ from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion import curation, marks, relations, remove, senses, versions
 from lexigraph.ingestion.build import IdentifiedChunk, identify
 from lexigraph.ingestion.chunk import chunk as split
-from lexigraph.ingestion.events import Event, Failure, IngestReport, Listener
+from lexigraph.ingestion.events import PART_CHUNKS, Event, Failure, IngestReport, Listener
 from lexigraph.ingestion.load import FileItem, Rejected, fingerprint, load, passed_over, scan
 from lexigraph.ingestion.models import CachedModels
-from lexigraph.ingestion.pace import Pace
+from lexigraph.ingestion.pace import Pace, repeating
 from lexigraph.ingestion.roots import not_own
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
@@ -139,7 +139,7 @@ class Run:
     def take_in(self, paths: Sequence[Path | FileItem]) -> None:
         """Bring all that has changed at the paths to READY, and take away what files of many documents hold no more."""
         set_synonyms(self.stores, self.tenant, self.settings)
-        items = list(self._files(paths))
+        items = self._listed(paths)
         self.tell(Event("scan_input", {"files": len(items)}, 0, len(items)))
         waiting: list[Loaded] = []
         try:
@@ -169,6 +169,13 @@ class Run:
         for group in self._groups(map(self.loaded, documents)):
             self._process(group)
         versions.settle_entities(self.stores, self.tenant)
+
+    def _listed(self, paths: Sequence[Path | FileItem]) -> list[FileItem]:
+        """Return the files; tell every second how many there are so far."""
+        items: list[FileItem] = []
+        with repeating(lambda: self.tell(Event("scan_input", {"files": len(items)}))):
+            items.extend(self._files(paths))
+        return items
 
     def _files(self, paths: Sequence[Path | FileItem]) -> Iterator[FileItem]:
         yield from (p for p in paths if isinstance(p, FileItem))
@@ -205,8 +212,8 @@ class Run:
         waiting: deque[list[Loaded]] = deque()
         for group in groups:
             if self.ahead:
-                plans = [self.plan(one) for one in self.changed(_without_repeats(group)[0], count=False)]
-                self._begin([c for p in plans for c in p.new[: versions.PART_CHUNKS]])
+                plans = self.plans(self.changed(_without_repeats(group)[0], count=False))
+                self._begin([c for p in plans for c in p.new[:PART_CHUNKS]])
             waiting.append(group)
             if len(waiting) > self.ahead:
                 yield waiting.popleft()
@@ -242,7 +249,7 @@ class Run:
             held = [self.loaded(document) for document, source, _ in group if source.id in mine]
             held = self.changed(self._admitted(held), count=False)
             self.resume_removals(held)
-            plans = [self.plan(one) for one in held]
+            plans = self.plans(held)
             chunks = sum(len(p.new) for p in plans)
             self.tell(Event("existing_scan", {"documents": total, "changed": len(held), "chunks": chunks}))
             if plans:
@@ -278,7 +285,7 @@ class Run:
         self._before = self._before or live_counts(self.stores, self.tenant)
         new = sum(p.source.version == 1 for p in plans)
         for _ in versions.in_parts(plans):
-            self._begin([c for p in plans for c in (*p.new, *p.later[: versions.PART_CHUNKS])])
+            self._begin([c for p in plans for c in (*p.new, *p.later[:PART_CHUNKS])])
             self.extract(plans, written)
             self._count_names(plans)
             self._put(plans)
@@ -325,18 +332,21 @@ class Run:
         if half_gone := [i for i, (was, _) in state.items() if was == "REMOVING"]:
             remove.remove_held(self.stores, self.tenant, half_gone)
 
-    def plan(self, one: Loaded, known: Mapping[str, str] | None = None) -> versions.Plan:
-        """Cut a document into chunks and find those that its live version lacks.
+    def plans(self, group: Sequence[Loaded], known: Mapping[str, Mapping[str, str]] | None = None) -> list[versions.Plan]:
+        """Cut documents into chunks and find those that their live versions lack.
 
-        ``known`` is what chunks yield, as an attempt at the same version took it before it wrote anything.
+        ``known`` is what chunks yield by document, as an attempt at the same version took it before it wrote anything.
         """
-        source = one[1]
-        record = self.stores.registry.document(self.tenant, source.id)
-        shown = self.stores.graph.sources(self.tenant, [source.id]).get(source.id)
-        live = self.stores.graph.chunk_ids(self.tenant, source.id) if shown else {}
-        if known is None:
-            known = self.known_yields(record)
-        return self.planned(one, record, shown.version + 1 if shown else 1, frozenset(live), known)
+        ids = [source.id for _, source, _ in group]
+        records, shown = self.stores.registry.records(self.tenant, ids), self.stores.graph.sources(self.tenant, ids)
+        plans = []
+        for one in group:
+            source_id = one[1].id
+            record, before = records.get(source_id), shown.get(source_id)
+            live = frozenset(self.stores.graph.chunk_ids(self.tenant, source_id) if before else ())
+            yields = self.known_yields(record) if known is None else known[source_id]
+            plans.append(self.planned(one, record, before.version + 1 if before else 1, live, yields))
+        return plans
 
     def known_yields(self, record: DocumentRecord | None) -> dict[str, str]:
         """Return what the chunks of a document are known to yield, of those that need not be written once more."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.ingestion import marks
 from lexigraph.ingestion.build import FAILED, IdentifiedChunk, chunk_graph, records, yield_of
-from lexigraph.ingestion.events import Event, IngestReport, Listener
+from lexigraph.ingestion.events import PART_CHUNKS, Event, IngestReport, Listener
 from lexigraph.ingestion.files import files_of, hash_of
 from lexigraph.ingestion.models import CachedModels, Use, embedding_use, extraction_use
 from lexigraph.ingestion.pace import Pace, repeating
@@ -35,7 +35,6 @@ from lexigraph.storage.protocols import (
     VectorRecord,
 )
 
-PART_CHUNKS = 500  # of a document that are extracted and written together: what they yield takes some 100 MB
 _VISIBLE_SECONDS = 120.0
 # So that two hundred files that end at once ask less often for one lease than DynamoDB lets an item be written to
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.25, 5.0

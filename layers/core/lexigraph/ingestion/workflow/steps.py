@@ -337,7 +337,7 @@ class Steps(Workbench):
         noted = kept.get(name) or {}
         same = noted.get("made_by") == made_by  # no name was split since
         known = noted["known"] if same else {i: work.known_yields(before.get(i)) for i in ids}
-        plans = [work.plan(one, known.get(one[1].id)) for one in changed]
+        plans = work.plans(changed, known)
         wanted = [extraction_use(work.models.extractor, c.chunk)[1] for p in plans for c in p.new]
         found = results.get_many(run.tenant, f"extraction:{extractor}", wanted)
         if not found.keys() >= set(wanted) and not kept.read("chunked")["everything"]:
