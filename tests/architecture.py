@@ -7,7 +7,7 @@ from others (A to C where A leads to B and B to C) are left out.
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from tests.imports import IMPORTED, ROOT
+from tests.imports import ROOT, imported
 
 KEPT = ROOT / "docs" / "architecture.svg"
 WIDTH, ROW, BOX, CAPTION = 900, 74, 34, 46
@@ -49,10 +49,10 @@ def picture() -> str:
 def rooms_of(inside: str, left_out: Iterable[str]) -> Graph:
     """Return the folders and modules directly below ``inside``, and which of them each imports."""
     rooms: dict[str, set[str]] = {}
-    for module, imported in IMPORTED.items():
+    for module, used in imported().items():
         here = _room(module, inside)
         if here:
-            rooms.setdefault(here, set()).update(room for name in imported if (room := _room(name, inside)))
+            rooms.setdefault(here, set()).update(room for name in used if (room := _room(name, inside)))
     return {
         room: {other for other in others if other != room and other not in left_out}
         for room, others in rooms.items()

@@ -1,6 +1,7 @@
 """Which module imports which: read from the sources, imports inside functions and for types included."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,9 @@ def _imported(path: Path, known: set[str]) -> set[str]:
     return (found & known) - {name_of(path)}
 
 
-_FILES = [path for folder in (PACKAGE, ROOT / "functions", ROOT / "infra") for path in sorted(folder.rglob("*.py"))]
-_KNOWN = {name_of(path) for path in _FILES}
-IMPORTED = {name_of(path): _imported(path, _KNOWN) for path in _FILES}
+@cache
+def imported() -> dict[str, set[str]]:
+    """Return which of our modules each of them imports."""
+    files = [path for folder in (PACKAGE, ROOT / "functions", ROOT / "infra") for path in sorted(folder.rglob("*.py"))]
+    known = {name_of(path) for path in files}
+    return {name_of(path): _imported(path, known) for path in files}

@@ -12,7 +12,7 @@ import pytest
 from lexigraph.cli.group import MODULES
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.traversal.args import TraversalArgs
-from tests.imports import IMPORTED, PACKAGE, name_of
+from tests.imports import PACKAGE, imported, name_of
 
 MAY_IMPORT = {
     "model": {"model"},
@@ -83,7 +83,7 @@ BACK_ENDS: dict[str, set[str]] = {
 
 def imports(path: Path, *within: str) -> set[str]:
     """Return the layers that a file imports; ``within`` a folder, the folders and modules of that instead."""
-    parts = [module.split(".")[1:] for module in IMPORTED[name_of(path)]]
+    parts = [module.split(".")[1:] for module in imported()[name_of(path)]]
     depth = len(within)
     return {part[depth] for part in parts if len(part) > depth and part[:depth] == [*within]}
 
@@ -102,7 +102,7 @@ def test_every_back_end_has_its_rule() -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    order = TopologicalSorter({module: known & IMPORTED.keys() for module, known in IMPORTED.items()})
+    order = TopologicalSorter({module: known & imported().keys() for module, known in imported().items()})
     order.prepare()  # raises CycleError, which names the circle
 
 
