@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -37,9 +38,14 @@ class WordEmbedder:
     def _vector(self, text: str) -> FloatArray:
         total = np.full(self.dimension, 1e-3, np.float32)
         for word in _WORD.findall(text.casefold()):
-            seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big")
-            total += np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
+            total += _direction(word, self.dimension)
         return total / np.linalg.norm(total)
+
+
+@lru_cache(50_000)  # a generator for each word would take most of the time of many tests
+def _direction(word: str, dimension: int) -> FloatArray:
+    seed = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big")
+    return np.random.default_rng(seed).standard_normal(dimension).astype(np.float32)
 
 
 class SentenceExtractor:

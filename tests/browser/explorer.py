@@ -59,7 +59,7 @@ class Server:
     def __init__(self, folder: Path, port: int = 0, *options: str, **env: str) -> None:
         self.folder, self.options, self.env = folder, options, env
         self._start(port)
-        self.client = httpx.Client(base_url=self.url, timeout=SECONDS)
+        self.client = httpx.Client(base_url=self.url, timeout=SECONDS, verify=False)
 
     def _start(self, port: int) -> None:
         env = {"LEXIGRAPH_DATA": str(self.folder / "data"), "LEXIGRAPH_API_RATE": "0", **self.env}

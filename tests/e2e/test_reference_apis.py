@@ -75,7 +75,7 @@ class Server:
     folder: Path
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, headers={"X-API-Key": self.key}, timeout=SECONDS)
+        return httpx.Client(base_url=self.url, headers={"X-API-Key": self.key}, timeout=SECONDS, verify=False)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Server:
         self.greeting = process.stderr.readline()
         assert self.greeting.startswith("listening on "), self.greeting
         self.url = self.greeting.split()[2].rstrip(",")
-        self.client = httpx.Client(base_url=self.url, timeout=SECONDS)
+        self.client = httpx.Client(base_url=self.url, timeout=SECONDS, verify=False)
 
     def kill(self) -> None:
         """End it as a loss of power would."""
@@ -111,7 +111,7 @@ def started(server: Server, number: int = 2) -> list[int]:
         found = []
         for process in (processes := children(server.process.pid)):
             with only(process, processes), suppress(httpx.TransportError):
-                if httpx.get(f"{server.url}/health", timeout=1).status_code == 200:
+                if httpx.get(f"{server.url}/health", timeout=1, verify=False).status_code == 200:
                     found.append(process)
         return found
 
@@ -212,7 +212,7 @@ def test_what_one_process_does_the_others_know(tmp_path: Path) -> None:
 
         def tell(process: int, method: str, path: str, **given: Any) -> httpx.Response:
             with only(process, processes):
-                return httpx.request(method, f"{server.url}{path}", timeout=SECONDS, **given)
+                return httpx.request(method, f"{server.url}{path}", timeout=SECONDS, verify=False, **given)
 
         job = tell(first, "POST", "/ingest", params={"wait": 0}, json={"path": "corpus"}).json()["job_id"]
         server.until(job, "SUCCEEDED", "FAILED")

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from http.server import BaseHTTPRequestHandler
 from threading import Lock
 from typing import Any
@@ -121,11 +122,8 @@ class AwsServer(LoopbackServer):
 
     def client(self, service: str) -> Any:
         """A boto3 client, for what a test looks at behind the stores."""
-        import boto3
-
         if service not in self._clients:
-            session = boto3.session.Session(*ENVIRONMENT.values(), region_name=REGION)
-            self._clients[service] = session.client(service, endpoint_url=self.url)
+            self._clients[service] = _session().client(service, endpoint_url=self.url)
         return self._clients[service]
 
     def items(self, table: str) -> list[dict[str, Any]]:
@@ -271,6 +269,13 @@ class AwsServer(LoopbackServer):
         left = {"UnprocessedKeys" if get else "UnprocessedItems": {table: rest}}
         headers.pop("x-amz-crc32", None)
         return status, headers, json.dumps(json.loads(reply) | left).encode()
+
+
+@cache  # each would read the descriptions of the services again
+def _session() -> Any:
+    import boto3
+
+    return boto3.session.Session(*ENVIRONMENT.values(), region_name=REGION)
 
 
 def _beyond(operation: str, body: bytes) -> str:

@@ -33,13 +33,17 @@ HEAVY = {
 @contextmanager
 def asking(api: Api, path: str, body: object, until: Event) -> Iterator[list[httpx.Response]]:
     """Let a tenant ask so often at the same time; the value fills with the replies that have come."""
-    url, headers = f"{api.url}{path}", {"X-API-Key": api.key("default"), "Accept": "application/json, text/event-stream"}
+    headers = {"X-API-Key": api.key("default"), "Accept": "application/json, text/event-stream"}
     came: list[httpx.Response] = []
 
     def ask() -> None:
-        came.append(httpx.post(url, json=body, headers=headers, timeout=60, verify=False))
+        came.append(client.post(path, json=body))
 
-    with ThreadPoolExecutor(MANY) as pool:
+    every = httpx.Limits(max_connections=MANY)
+    with (
+        httpx.Client(base_url=api.url, headers=headers, timeout=60, limits=every, verify=False) as client,
+        ThreadPoolExecutor(MANY) as pool,
+    ):
         try:
             for _ in range(MANY):
                 pool.submit(ask)
