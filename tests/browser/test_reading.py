@@ -699,8 +699,15 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [360, 2560])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        pytest.param(360, False, id="360-light"),
+        pytest.param(2560, True, id="2560-dark"),
+        pytest.param(360, True, id="360-dark", marks=pytest.mark.soak),
+        pytest.param(2560, False, id="2560-light", marks=pytest.mark.soak),
+    ],
+)
 def test_every_view_fits_and_is_accessible(window: Window, server: Server, width: int, dark: bool) -> None:
     one = window(width=width, height=900, dark=dark)
     document = document_of(server, "tidewater.md")["id"]
