@@ -98,7 +98,7 @@ class Bench:
     def run(self, files: Path, name: str = "load") -> None:
         """The whole load, without the ingest after it."""
         load = self.load(name)
-        self.write(load, files, part_bytes=100_000, file_bytes=30_000)
+        self.write(load, files, part_bytes=30_000, file_bytes=10_000)
         self.drive(load)
         load.close()
 
@@ -148,7 +148,7 @@ def statements_merged(cluster: NeptuneStandIn) -> int:
 
 @pytest.mark.parametrize("keeps_empty", [True, False], ids=["empty texts stay", "empty texts are no properties"])
 def test_a_load_and_an_ingest_give_what_an_ingest_gives(tmp_path: Path, aws: AwsServer, keeps_empty: bool) -> None:
-    before, after = range(20), range(12, 60)
+    before, after = range(7), range(4, 20)
     files = tmp_path / "files"
     with bench(tmp_path / "plain", aws) as plain, bench(tmp_path / "bulk", aws) as bulk:
         bulk.loader.keeps_empty = keeps_empty
