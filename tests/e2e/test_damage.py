@@ -11,7 +11,7 @@ Part = Callable[[Path, int, int, Callable[[str], None]], Found]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "times"), [(flips, 15), (backups, 3), (kills, 1)])
+@pytest.mark.parametrize(("part", "times"), [(flips, 5), (backups, 2), (kills, 1)])
 def test_a_few_flips_backups_and_kills_do_no_harm_unseen(tmp_path: Path, part: Part, times: int) -> None:
     found = part(tmp_path, times, 7, lambda _: None)
     assert (sum(found.counts.values()), found.wrong) == (times, [])

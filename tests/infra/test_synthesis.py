@@ -27,7 +27,7 @@ def test_templates_are_clean_by_the_rules_of_cfn_lint_and_cdk_nag(synthesized: C
 
 
 @pytest.mark.parametrize(
-    "profile", [pytest.param(name, marks=[] if name == "prod" else pytest.mark.soak) for name in PROFILE_NAMES]
+    "profile", [pytest.param(name, marks=[] if name == "emulated" else pytest.mark.soak) for name in PROFILE_NAMES]
 )
 def test_a_second_synthesis_is_identical(synthesized: Callable[[str], Path], tmp_path: Path, profile: str) -> None:
     from infra.synth import synthesize

@@ -13,7 +13,7 @@ from tests.rights.recording import PEOPLE, record
 
 pytestmark = pytest.mark.slow
 OF = Callable[[str], Templates]
-SEED, REMOVED = 18, 20
+SEED, REMOVED = 18, 6
 
 
 @pytest.fixture(scope="module")

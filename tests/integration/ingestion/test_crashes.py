@@ -3,7 +3,7 @@
 import random
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def kill_after(seconds: float, command: str, data: Path, *arguments: str | Path)
     return worker.returncode == -signal.SIGKILL
 
 
-def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
+def disturb(tmp_path: Path, rounds: Iterable[int], prepare: str) -> None:
     files = tmp_path / "files"
     workers.write_corpus(files, DOCUMENTS, "a")
     calm = tmp_path / "calm"
@@ -75,20 +75,13 @@ def disturb(tmp_path: Path, rounds: range, prepare: str) -> None:
     assert caught > 0, "no run was killed while at work"
 
 
+# the seeds of moments spread over the run
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, pytest.param(10, marks=pytest.mark.soak)])
-def test_an_ingest_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path, first: int) -> None:
-    disturb(tmp_path, range(first, first + 10), "new")
-
-
-@pytest.mark.slow
-def test_an_update_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
-    disturb(tmp_path, range(20, 26), "update")
-
-
-@pytest.mark.slow
-def test_a_removal_killed_at_any_point_and_run_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
-    disturb(tmp_path, range(30, 36), "remove")
+@pytest.mark.parametrize(("prepare", "rounds"), [("new", (1, 7, 5)), ("update", (21, 25, 24)), ("remove", (32, 30, 36))])
+def test_what_is_killed_at_any_point_and_run_again_equals_an_undisturbed_run(
+    tmp_path: Path, prepare: str, rounds: tuple[int, ...]
+) -> None:
+    disturb(tmp_path, rounds, prepare)
 
 
 @pytest.mark.soak

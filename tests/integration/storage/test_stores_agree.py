@@ -9,13 +9,13 @@ from bench.stores import BUDGETS, Corpus, Row, Sides, ask, both_sides, demo, mad
 
 MAIN = ("traversal", "semantic-guided", "hybrid", "multihop", "recall", "multidoc", "fused")
 IN_CI = ("traversal", "semantic-guided")  # end to end; all others in the soak tier
-QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 24, 10, 6, 500
+QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 12, 10, 6, 500
 RUNS = [pytest.param(n, marks=pytest.mark.slow if n in IN_CI else pytest.mark.soak) for n in BUDGETS]
 
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> list[Corpus]:
-    return [demo(), made(tmp_path_factory.mktemp("made"), QUESTIONS, documents=120)]
+    return [demo(), made(tmp_path_factory.mktemp("made"), QUESTIONS, documents=60)]
 
 
 @pytest.fixture(scope="module")

@@ -124,8 +124,8 @@ def test_a_removal_that_was_interrupted_goes_on_with_the_next_ingest(tmp_path: P
     assert content(index.stores) == content(calm.stores)
 
 
-@pytest.mark.slow
-def test_an_ingest_killed_while_records_leave_and_run_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [pytest.param(3, marks=pytest.mark.slow), pytest.param(12, marks=pytest.mark.soak)])
+def test_an_ingest_killed_while_records_leave_and_run_again_equals_an_undisturbed_one(tmp_path: Path, rounds: int) -> None:
     many = [f"Rock {n}" for n in range(60)]
     corpus, calm = tmp_path / "rocks.jsonl", tmp_path / "calm"
     laptop(calm).ingest([write(corpus, many)])
@@ -134,11 +134,11 @@ def test_an_ingest_killed_while_records_leave_and_run_again_equals_an_undisturbe
     expected = content(open_laptop(calm))
     assert len(expected["registry"]) == 21
     caught = 0
-    for at in range(6):
+    for at in range(rounds):
         data = tmp_path / f"data-{at}"
         laptop(data).ingest([write(corpus, many)])
         write(corpus, many[::3], '{"id": "new", "text": "Chalk was cut by Mira Holm."}')
-        caught += kill_after(took * at / 6, "ingest", data, corpus)
+        caught += kill_after(took * at / rounds, "ingest", data, corpus)
         run("ingest", data, corpus)
         assert content(open_laptop(data)) == expected, f"round {at}"
     assert caught > 0, "no run was killed while at work"
