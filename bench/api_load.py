@@ -5,12 +5,14 @@ python -m bench.api_load --url http://127.0.0.1:8010 --key KEY --questions FILE 
 
 Each client asks, waits for the answer and asks again. Without ``--url`` a server is started, ``--workers`` processes, on
 127.0.0.1, over the made-up index of ``lexigraph bench speed``, which is kept in the folder; the embedding of a question is
-given. ``--ingest`` measures again while a worker process takes made-up documents in, for another tenant. The exit code is 1
+given. ``--ingest`` measures again while a worker process takes made-up documents in, for another tenant; ``--beside`` while
+``--beside-clients`` more ask a retriever that costs more. The exit code is 1
 when an answer was an error, private memory grew by more than a tenth and 50 MB (medians of the second and of the last
 quarter of the seconds after ``--warm``), or the ingest cost the readers half of their answers or more.
 """
 
 import argparse
+import gc
 import json
 import math
 import multiprocessing
@@ -285,6 +287,7 @@ def _serve(settings_json: str, seed: int, listener: socket.socket, workers: int,
     stores = open_folder(settings.data)
     service = Service(settings, stores=stores, embedder=WordVectors(seed), shared=shared, processes=workers)
     config = uvicorn.Config(create_app(settings, service), log_level="warning", access_log=False)
+    gc.freeze()  # as `lexigraph serve` does
     ready.release()
     uvicorn.Server(config).run(sockets=[OneByOne(fileno=listener.detach())])
 
@@ -299,6 +302,16 @@ def measure(target: Target, questions: Sequence[str], given: argparse.Namespace)
     if given.warm:
         load.run("warm", names, given.warm)
     alone = load.run("in turn", names, given.seconds)
+    if given.beside:
+        grown = figures.memory
+        others = Load(target, questions[len(questions) // 2 :], given.beside_clients, figures)
+        thread = Thread(target=others.run, args=("beside", [given.beside], given.seconds))
+        thread.start()
+        load.run(f"beside {given.beside}", names, given.seconds)
+        thread.join()
+        figures.memory = grown
+        # what a server works for one answer cannot be told from what it works for another
+        figures.rows = [replace(row, processor_ms=None) if row.phase.startswith("beside") else row for row in figures.rows]
     if given.ingest:
         grown = figures.memory
         with taking_in(target) as done:
@@ -341,6 +354,8 @@ def main() -> int:
     parser.add_argument("--warm", type=float, default=0.0, help="seconds of the same before, shown as the phase warm")
     parser.add_argument("--each", type=float, default=0.0, help="seconds in which each retriever is asked alone")
     parser.add_argument("--retriever", action="append", choices=[*RETRIEVERS, QUERY], help="again for more (default all)")
+    parser.add_argument("--beside", choices=[*RETRIEVERS, QUERY], help="measure again while others ask this retriever")
+    parser.add_argument("--beside-clients", type=int, default=4, help="that ask the retriever of --beside (default 4)")
     parser.add_argument("--ingest", action="store_true", help="measure again while documents are ingested")
     parser.add_argument("--documents", type=int, default=100, help="taken in at a time with --ingest, at least 50")
     parser.add_argument("--json", action="store_true", help="print JSON")
