@@ -82,6 +82,21 @@ def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_ar
         assert {reply.json()["error"] for reply in came if reply.status_code == 429} == {"rate_limited"}
 
 
+def test_questions_that_hang_keep_no_search_without_the_graph_waiting(tmp_path: Path) -> None:
+    over = Event()
+    with served(tmp_path, embedder=Embedder(lambda: over.wait(40))) as api, ThreadPoolExecutor(8) as pool:
+        client = api.client("default")
+        try:
+            asked = [pool.submit(client.post, "/retrieve/traversal", json=QUESTION) for _ in range(8)]
+            time.sleep(0.5)
+            began = time.monotonic()
+            assert client.post("/retrieve/bm25", json=QUESTION).status_code == 200
+            assert time.monotonic() - began < SOON
+            assert not any(each.done() for each in asked)
+        finally:
+            over.set()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_questions_of_one_tenant_to_a_model_that_hangs_keep_no_other_waiting(tmp_path: Path, stream: bool) -> None:

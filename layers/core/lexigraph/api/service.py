@@ -105,7 +105,8 @@ class Service:
         self._probes = Probes()
         self._limiters: dict[str, CapacityLimiter] = {}
         # of the turns of each kind, those that a tenant may have at the same time; of streams there is no queue
-        self._shares = Shares({"asks": max(1, self._threads * 3 // 4), "waits": 20, "alone": 1, "streams": _STREAMS})
+        share = max(1, self._threads * 3 // 4)
+        self._shares = Shares({"asks": share, "searches": share, "waits": 20, "alone": 1, "streams": _STREAMS})
 
     @property
     def stores(self) -> Stores:
@@ -227,19 +228,22 @@ class Service:
         work: Callable[[], T],
         *,
         asks: Tenant | None = None,
+        searches: Tenant | None = None,
         waits: Tenant | None = None,
         alone: Tenant | None = None,
     ) -> T:
         """Run ``work`` in a thread and return its value; ``ApiError`` 503 when it takes longer than the deadline.
 
-        What takes long names its tenant: work that ``asks`` a question, ``waits`` for a job, or is done ``alone``. Each kind
-        keeps no turn from other work, and of each a tenant has a share, so that none keeps the others waiting; ``ApiError``
-        429 when too much of it waits. The rest is looked up at once.
+        What takes long names its tenant: work that ``asks`` a question, ``searches`` without the graph, which is a fraction
+        of that, ``waits`` for a job, or is done ``alone``. Each kind keeps no turn from other work, and of each a tenant has
+        a share, so that none keeps the others waiting; ``ApiError`` 429 when too much of it waits. The rest is looked up at
+        once.
         """
         if not self._limiters:
-            sizes = {"reads": _READS, "asks": self._threads, "waits": _WAITING, "alone": max(2, os.cpu_count() or 1)}
+            threads = {"asks": self._threads, "searches": self._threads}
+            sizes = {"reads": _READS, **threads, "waits": _WAITING, "alone": max(2, os.cpu_count() or 1)}
             self._limiters = {name: CapacityLimiter(size) for name, size in sizes.items()}
-        named = {"asks": asks, "waits": waits, "alone": alone}
+        named = {"asks": asks, "searches": searches, "waits": waits, "alone": alone}
         kind, tenant = next(((kind, tenant) for kind, tenant in named.items() if tenant), ("reads", None))
         line = Line()
 

@@ -8,7 +8,7 @@ from lexigraph.api.access.auth import Reader
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import EvidenceReply, RetrieveReply, RetrieveRequest
 from lexigraph.api.service import TheService
-from lexigraph.retrieval.catalogue import RetrieverName
+from lexigraph.retrieval.catalogue import RETRIEVERS, RetrieverName
 from lexigraph.retrieval.drawing import draw, locate
 
 router = APIRouter(prefix="/retrieve", tags=["retrieve"])
@@ -39,4 +39,5 @@ async def retrieve(
         locate(drawing, service.stores.graph, who.tenant)
         return {**found.to_dict(), "evidence": EvidenceReply.of(drawing).model_dump(by_alias=True)}
 
-    return await service.run(work, asks=who.tenant.whole)
+    kind = "searches" if RETRIEVERS[retriever].kind == "BaselineRetriever" else "asks"
+    return await service.run(work, **{kind: who.tenant.whole})
