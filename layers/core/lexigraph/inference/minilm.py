@@ -4,8 +4,10 @@ Reimers & Gurevych 2019; int8 weights, cosine 0.9994 to fp32. 384 dimensions, me
 Only the weights are int8: they become float32 when the model is loaded, and no scale is drawn from what a run holds.
 """
 
+import ctypes
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -98,7 +100,10 @@ def _load() -> tuple[Any, Any]:
     tokenizer.enable_truncation(MAX_TOKENS)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return tokenizer, onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+    with suppress(AttributeError, OSError):  # of glibc: what it keeps of what loading took, 55 MB
+        ctypes.CDLL(None).malloc_trim(0)
+    return tokenizer, session
 
 
 def _file(package: str, name: str) -> Path:
