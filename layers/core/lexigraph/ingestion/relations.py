@@ -6,9 +6,12 @@ in the graph, so that an interrupted run goes on where it stopped, and a pair th
 
 import logging
 import re
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion.events import Event, IngestReport, Listener, end, most_frequent, recording
@@ -17,6 +20,7 @@ from lexigraph.ingestion.files import read_text
 from lexigraph.ingestion.versions import Plan
 from lexigraph.model.errors import Conflict, InvalidInput, NotFound
 from lexigraph.model.graph import Placement
+from lexigraph.model.ids import number_of
 from lexigraph.model.relations import PairObservation, count_together
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -121,23 +125,20 @@ class Together:
 
     def __init__(self, least: int, min_name: int) -> None:
         self._least, self._min_name = least, min_name
-        self._number: dict[str, int] = {}
-        self._chunk: list[int] = []
-        self._entity: list[int] = []
+        self._chunk, self._entity = array("q"), array("q")
         self._chunks = 0
 
     def add(self, plans: Iterable[Plan]) -> None:
         """Count the chunks that the plans add to what readers see."""
         for graph in (g for p in plans for c, g in zip(p.new, p.graphs, strict=True) if c.id not in p.live):
-            named = {m.entity_id for m in graph.mentions if len(m.form) >= self._min_name}
-            numbers = sorted(self._number.setdefault(e, len(self._number)) for e in named)
+            named = sorted({number_of(m.entity_id) for m in graph.mentions if len(m.form) >= self._min_name})
             self._chunks += 1
-            self._chunk += [self._chunks] * len(numbers)
-            self._entity += numbers
+            self._chunk.extend([self._chunks] * len(named))
+            self._entity.extend(named)
 
     def pairs(self) -> int:
         """Return the number of pairs."""
-        return count_together(self._chunk, self._entity, self._least)
+        return count_together(self._chunk, np.unique(self._entity, return_inverse=True)[1], self._least)
 
 
 # ---------------------------------------------------------------- new chunks alone

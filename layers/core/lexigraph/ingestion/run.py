@@ -22,7 +22,7 @@ from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import Cancelled, Misconfigured
 from lexigraph.model.graph import Source
-from lexigraph.model.ids import source_id
+from lexigraph.model.ids import number_of, source_id
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings
@@ -123,7 +123,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self._before: dict[str, int] = {}
-        self._named: set[str] = set()  # entities that this run has met in new chunks
+        self._named: set[int] = set()  # entities that this run has met in new chunks: in a long run millions
         self._gone: dict[str, str] = {}  # documents whose files hold them no more, and when they were last written
         self._settling = versions.Settling(self.stores, self.tenant)
         self._pace = Pace(self.tell)
@@ -305,9 +305,9 @@ class Run:
 
     def _count_names(self, plans: Iterable[versions.Plan]) -> None:
         """Count the entities that the new chunks name and nothing before, here or in the graph, does."""
-        named = versions.named(plans) - self._named
+        named = {i: n for i in versions.named(plans) if (n := number_of(i)) not in self._named}
         self.report.entities_created += len(named) - len(self.stores.graph.entities(self.tenant, sorted(named)).found)
-        self._named |= named
+        self._named.update(named.values())
 
     # ------------------------------------------------------------ what the deployed workflow does, too
 

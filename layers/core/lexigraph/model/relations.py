@@ -76,7 +76,7 @@ class RelationCounts:
     samples: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def count_together(group: Sequence[int], member: Sequence[int], least: int) -> int:
+def count_together(group: Sequence[int] | NDArray[np.int64], member: Sequence[int] | NDArray[np.int64], least: int) -> int:
     """Return how many pairs of members stand together in at least ``least`` groups.
 
     ``group`` and ``member`` are the two columns of a relation without repeats, sorted by group, then by member.
