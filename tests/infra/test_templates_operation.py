@@ -204,6 +204,12 @@ def test_every_function_has_limits_and_on_aws_tracing_and_the_processor_of_its_l
             assert properties["Runtime"] == "python3.13", job
 
 
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_the_state_machine_hands_a_trace_on_to_its_functions(templates: OF, profile: str) -> None:
+    (machine,) = templates(profile).of("StepFunctions::StateMachine")
+    assert machine.properties["TracingConfiguration"] == {"Enabled": True}
+
+
 @pytest.mark.requirement("U-04")
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_chunking_extraction_and_retrieval_are_functions_with_handlers_that_exist(templates: OF, profile: str) -> None:
