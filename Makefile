@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TESTS ?=
 PAGE := layers/core/lexigraph/api/page
 WEB := $(filter-out %/schema.ts,$(shell find web/src web/public clients/typescript/src -type f)) web/index.html web/vite.config.ts web/tsconfig.json
-# processes of tests: one a core; CI has one more, as many of its tests wait for processes of their own
+# processes of tests: one a core
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 TIER ?= not slow and not soak and not model
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
@@ -87,7 +87,7 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 # all tests in one run, so that no core waits for another's last ones; whole stretches of them go to a process, as what a file's tests share is made once
 ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 3 types docs ready
-	@$(MAKE) --no-print-directory test TIER="not soak and not model" WORKERS=$$(($(WORKERS) + 1)) TESTS="--durations 60 -rs $(TESTS)"
+	@$(MAKE) --no-print-directory test TIER="not soak and not model" TESTS="--durations 60 -rs $(TESTS)"
 
 # the servers are fetched where they can be had; tests that need one say why they are skipped
 # a weakness of a package that became known is printed and fails nothing: no change of ours brought it
