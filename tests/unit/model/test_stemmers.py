@@ -20,6 +20,6 @@ def test_a_stem_is_that_of_the_package(word, algorithm):
 
 
 def test_only_the_language_asked_for_is_loaded():
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=60)
     stem, *loaded = done.stdout.split()
     assert (stem, [name.rpartition(".")[2] for name in loaded]) == ("countri", ["english_stemmer"])
