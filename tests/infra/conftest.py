@@ -1,7 +1,5 @@
 """The templates of every profile, synthesized once for all processes that test them."""
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -13,6 +11,7 @@ from infra.hours import EXAMPLE
 from infra.settings import PROFILES
 from lexigraph.settings import DEFAULT_RERANK_MODEL
 from tests.infra.templates import Templates
+from tests.once import once
 
 PROFILE_NAMES = tuple(PROFILES)
 ON_AWS = tuple(name for name, profile in PROFILES.items() if profile.aws)
@@ -50,19 +49,9 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
         pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
     from infra.synth import synthesize
 
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "assemblies"
-    shared.mkdir(exist_ok=True)
-
     def of(profile: str) -> Path:
-        out = shared / profile
-        with (shared / "lock").open("w") as lock:  # one at a time: the machine has few cores
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not out.exists():
-                partial = shared / f"{profile}.partial"
-                name, context = ("dev", _OTHERWISE[profile]) if profile in _OTHERWISE else (profile, {})
-                synthesize(name, partial, **context).rename(out)
-        return out
+        name, context = ("dev", _OTHERWISE[profile]) if profile in _OTHERWISE else (profile, {})
+        return once(tmp_path_factory, f"assemblies/{profile}", lambda out: synthesize(name, out, **context))
 
     return of
 

@@ -1,12 +1,15 @@
 """Functions have the rights that they need and no others: recorded over stand-ins, held against the templates."""
 
+import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.infra.conftest import ON_AWS
 from tests.infra.templates import Templates
+from tests.once import once
 from tests.rights.calls import Call
 from tests.rights.evaluation import Grants, evaluate, known, without
 from tests.rights.recording import PEOPLE, record
@@ -18,7 +21,11 @@ SEED, REMOVED = 18, 6
 
 @pytest.fixture(scope="module")
 def calls(templates: OF, tmp_path_factory: pytest.TempPathFactory) -> list[Call]:
-    return record(templates("dev"), tmp_path_factory.mktemp("recording"))
+    def make(kept: Path) -> None:
+        kept.write_text(json.dumps(record(templates("dev"), tmp_path_factory.mktemp("recording"))))
+
+    found: list[Call] = json.loads(once(tmp_path_factory, "rights/calls.json", make).read_text())
+    return found
 
 
 def test_every_function_was_seen_to_ask_for_something(templates: OF, calls: list[Call]) -> None:

@@ -249,7 +249,7 @@ def test_the_first_line_comes_after_half_a_second_and_the_next_after_four() -> N
 
 def test_of_many_documents_few_are_held_at_a_time(tmp_path: Path) -> None:
     many = tmp_path / "many.jsonl"
-    many.write_text("".join(f'{{"id": "{n}", "title": "Mill {n}", "text": "Mill {n} is old."}}\n' for n in range(300)))
+    many.write_text("".join(f'{{"id": "{n}", "title": "Mill {n}", "text": "Mill {n} is old."}}\n' for n in range(100)))
     held = list[int]()
 
     def listen(event: Event) -> None:
@@ -258,5 +258,5 @@ def test_of_many_documents_few_are_held_at_a_time(tmp_path: Path) -> None:
 
     before = sum(isinstance(one, LoadedDocument) for one in gc.get_objects())
     report = laptop(tmp_path / "data", batch_documents=10).ingest([many], on_event=listen)
-    assert (report.documents_new, len(held)) == (300, 30)
+    assert (report.documents_new, len(held)) == (100, 10)
     assert max(held) - before <= 2 * 10 + 1  # the group that is written, the one before, and the first of the next
