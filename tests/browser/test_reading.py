@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.explorer import Explorer, Server
 from tests.e2e.commandline import apart
@@ -351,6 +351,20 @@ def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> Non
     one.button("Copy as Markdown").click()
     expect(one.text("Copied")).to_be_visible()
     assert "*Not found in these documents. Confidence" in one.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_an_answer_copied_at_once_waits_for_the_sections_of_its_sources(window: Window) -> None:
+    one = window().open()
+    held: list[Route] = []
+    one.page.route(re.compile(r"/documents/[^/]+/text"), lambda route: held.append(route))
+    one.ask(OWNER)
+    one.button("Copy as Markdown").click()
+    expect(one.text("Copied")).to_be_hidden()
+
+    for route in held:
+        route.continue_()
+    expect(one.text("Copied")).to_be_visible()
+    assert "- [S1] Tidewater (tidewater.md, Ownership)" in one.page.evaluate("navigator.clipboard.readText()")
 
 
 FERRY = (

@@ -60,7 +60,7 @@ class Traced:
 
 
 @pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
     folder, exporter = tmp_path_factory.mktemp("traces"), InMemorySpanExporter()
     made = TracerProvider()
     made.add_span_processor(SimpleSpanProcessor(exporter))
@@ -85,6 +85,13 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
                 yield Traced(client, exporter, server, settings)
     finally:
         telemetry.use(None)
+
+
+@pytest.fixture
+def traced(served: Traced) -> Traced:
+    """The model says the same to each test, whichever was before it."""
+    served.llm.script = lambda _: SAID
+    return served
 
 
 def named(spans: list[ReadableSpan], name: str) -> list[ReadableSpan]:
@@ -237,7 +244,6 @@ def test_an_error_is_told_by_its_class_alone(traced: Traced) -> None:
 
 
 def test_requests_at_the_same_time_have_trees_of_their_own(traced: Traced) -> None:
-    traced.llm.script = lambda _: SAID
     traced.exporter.clear()
     callers = [f"00-{n:032x}-{n:016x}-01" for n in range(1, 9)]
 
@@ -264,7 +270,6 @@ def test_requests_at_the_same_time_have_trees_of_their_own(traced: Traced) -> No
 def test_an_otlp_receiver_gets_no_text_unless_it_is_allowed(
     traced: Traced, allowed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    traced.llm.script = lambda _: SAID
     with OtlpServer() as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         monkeypatch.setenv("OTEL_SERVICE_NAME", "search-of-a-team")

@@ -21,20 +21,24 @@ const known = new Map<string, Promise<Place | null>>();
 key.subscribe(() => known.clear());
 changes.subscribe(() => known.clear());
 
-/** Return the places of sources by their labels, as far as they are known yet. */
+/** Return the places of sources by their labels, none until all are known. */
 export function usePlaces(sources: readonly Source[]): Places {
   const [places, setPlaces] = useState(NONE);
   useEffect(() => {
     let here = true;
-    const asked = sources.filter((s) => s.document_id && s.end - s.start <= MOST);
-    void Promise.all(asked.map(async (s) => [s.label, await placeOf(s)] as const)).then((found) => {
-      if (here) setPlaces(new Map(found.flatMap(([label, place]) => (place ? [[label, place]] : []))));
-    });
+    void placesOf(sources).then((found) => here && setPlaces(found));
     return () => {
       here = false;
     };
   }, [sources]);
   return places;
+}
+
+/** Return the places of sources by their labels, once all are known. */
+export async function placesOf(sources: readonly Source[]): Promise<Places> {
+  const asked = sources.filter((s) => s.document_id && s.end - s.start <= MOST);
+  const found = await Promise.all(asked.map(async (s) => [s.label, await placeOf(s)] as const));
+  return new Map(found.flatMap(([label, place]) => (place ? [[label, place]] : [])));
 }
 
 function placeOf(s: Source): Promise<Place | null> {

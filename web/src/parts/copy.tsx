@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import { texts } from "../texts";
 import { Icon } from "./icons";
 
-/** A button that copies, and says whether the browser let it. */
-export function Copy({ text, children }: { text: () => string; children: ComponentChildren }) {
+/** A button that copies, also what is still to be fetched, and says whether the browser let it. */
+export function Copy({ text, children }: { text: () => string | Promise<string>; children: ComponentChildren }) {
   const [told, setTold] = useState("");
   const copy = () => {
-    navigator.clipboard.writeText(text()).then(
+    write(text()).then(
       () => setTold(texts.common.copied),
       () => setTold(texts.common.copyFailed),
     );
@@ -22,4 +22,11 @@ export function Copy({ text, children }: { text: () => string; children: Compone
       </span>
     </button>
   );
+}
+
+// what is fetched is promised at once: Safari lets a page copy only while it handles the click
+async function write(text: string | Promise<string>): Promise<void> {
+  if (typeof text === "string") return navigator.clipboard.writeText(text);
+  const blob = text.then((told) => new Blob([told], { type: "text/plain" }));
+  return navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
 }

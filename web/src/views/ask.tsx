@@ -8,7 +8,7 @@ import { QuestionForm } from "../ask/form";
 import { addressOf, asked, turns, type Asked } from "../ask/query";
 import { forgetAll, past, remember } from "../ask/history";
 import { asMarkdown } from "../ask/markdown";
-import { usePlaces } from "../ask/places";
+import { placesOf, usePlaces } from "../ask/places";
 import { Failure, Loading } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Copy } from "../parts/copy";
@@ -91,7 +91,6 @@ function Answers({ a, left, right, following }: AnswersProps) {
   const [ours, theirs] = ids as [Set<string>, Set<string>];
   const both = [...ours].filter((id) => theirs.has(id)).length;
   const over = left.answer.done && right.answer.done;
-  const places = usePlaces(left.answer.sources);
   const follow: Asked = { ...a, question: "", before: [...a.before, left.answer.done?.rewritten || a.question].slice(-5) };
   return (
     <>
@@ -107,7 +106,7 @@ function Answers({ a, left, right, following }: AnswersProps) {
               <Icon name="graph" />
               {texts.ask.openGraph}
             </a>
-            <Copy text={() => asMarkdown(a.question, left.answer, places)}>{texts.ask.copyMarkdown}</Copy>
+            <Copy text={async () => asMarkdown(a.question, left.answer, await placesOf(left.answer.sources))}>{texts.ask.copyMarkdown}</Copy>
             <Copy text={() => location.href}>{texts.ask.copyLink}</Copy>
             {!following && (
               <a class="button quiet" href={addressOf(follow)}>
