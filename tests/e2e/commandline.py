@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -62,10 +63,16 @@ class Command(subprocess.Popen[str]):
         super().__exit__(kind, error, trace)
 
 
-def begin(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Command:
+def begin(
+    *arguments: str | Path,
+    cwd: Path,
+    env: dict[str, str] | None = None,
+    program: Sequence[str | Path] = (LEXIGRAPH,),
+    **options: Any,
+) -> Command:
     """Start a command in a process of its own."""
     return Command(
-        [LEXIGRAPH, *map(str, arguments)],
+        [*program, *map(str, arguments)],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

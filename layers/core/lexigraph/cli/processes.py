@@ -1,9 +1,11 @@
 """Server processes on one listening socket: started, started again when one dies, and ended together.
 
-Each is ``python -P -m lexigraph.cli.served``. It is told what to serve in one line, and ends when its input does: with the
-process that started it, however that ends.
+Each is forked from this process, which has loaded what all of them need, and is told what to serve in one line. Where that
+is not safe, beside other threads and on other systems than Linux, each is ``python -P -m lexigraph.cli.served``. It ends
+when nobody holds the other end of its pipe: with the process that started it, however that ends.
 """
 
+import gc
 import json
 import logging
 import os
@@ -12,8 +14,10 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -30,6 +34,16 @@ _END_SECONDS = 8.0  # after the grace for requests under way
 _EARLY_SECONDS = 5.0
 _MOST_EARLY = 5  # ends in a row before they are of use
 STARTUP_FAILED = 3  # uvicorn's exit code
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+_THREADS = Path("/proc/self/task")
+
+
+def one_thread_of_blas() -> None:
+    """Have this process and those it starts multiply vectors in one thread, if numpy is not loaded yet.
+
+    More are not faster: they wait for each other at full speed, and beside them nothing can be forked.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def order(
@@ -53,8 +67,9 @@ class Processes:
 
     def __init__(self, number: int, order: str, listener: socket.socket) -> None:
         self._order, self._listener = order, listener
-        self._running: list[tuple[subprocess.Popen[str], float]] = []
+        self._running: list[tuple[subprocess.Popen[str] | _Forked, float]] = []
         self._number, self._early = number, 0
+        self._alive, self._held = os.pipe()  # of forked processes: the read end closes when this process is gone
 
     def run(self) -> int:
         """Serve until told to end; return by which signal, SIGTERM or SIGINT.
@@ -63,6 +78,8 @@ class Processes:
         """
         with _signals() as told:
             try:
+                if _is_alone():
+                    self._load()
                 for _ in range(self._number):
                     self._start()
                 while not told:
@@ -72,22 +89,51 @@ class Processes:
                 self._end(told)
         return told[0]
 
+    def _load(self) -> None:
+        gc.disable()  # what is loaded stays: to look through it again and again takes a fifth of the start
+        from lexigraph.cli import server
+
+        server.share(self._order)
+
     def _start(self) -> None:
-        # products of vectors are not faster with more threads of BLAS, which wait for each other at full speed
-        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+        self._running.append((self._fork() if _is_alone() else self._spawn(), time.monotonic()))
+
+    def _fork(self) -> "_Forked":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until it is the process they were sent to that takes them
+        process = os.fork()
+        if not process:
+            try:
+                os.close(self._held)
+                os.setsid()  # out of reach of Ctrl-C, which the terminal sends to a whole group
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                from lexigraph.cli.server import serve
+
+                serve(self._order, self._alive)
+            except BaseException:  # noqa: BLE001  # nothing of what this process would do next is for a server to do
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        return _Forked(process)
+
+    def _spawn(self) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "lexigraph.cli.served"],  # -P: what lies in the current folder is no program
             stdin=subprocess.PIPE,
             text=True,
-            env=environment,
             pass_fds=[self._listener.fileno()],
-            start_new_session=True,  # out of reach of Ctrl-C, which the terminal sends to a whole group
+            start_new_session=True,  # as above
         )
-        self._running.append((process, time.monotonic()))
         with suppress(BrokenPipeError):
             if process.stdin:
                 process.stdin.write(self._order + "\n")
                 process.stdin.flush()
+        return process
 
     def _replace_dead(self) -> None:
         for process, began in [*self._running]:
@@ -112,6 +158,36 @@ class Processes:
             time.sleep(_LOOK_SECONDS / 2)
 
 
+class _Forked:
+    """A forked process, with as much of ``Popen`` as is asked for above."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            if ended:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def terminate(self) -> None:
+        self._send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+def _is_alone() -> bool:
+    """Whether this process has no other thread, whose locks would stay locked in what is forked; False if not known."""
+    return sys.platform == "linux" and sum(1 for _ in _THREADS.iterdir()) == 1
+
+
 @contextmanager
 def _signals() -> Iterator[list[int]]:
     """Note the signals to end."""
@@ -120,7 +196,7 @@ def _signals() -> Iterator[list[int]]:
     def note(number: int, _: FrameType | None) -> None:
         told.append(number)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, note) for number in _ENDING}
     try:
         yield told
     finally:

@@ -14,11 +14,10 @@ import typer
 
 from lexigraph.api.startup import LOOPBACK, PAGE, UNTIL_KEY, Openness
 from lexigraph.cli.invocation import Invocation, current, require_database
-from lexigraph.cli.processes import Processes, order
+from lexigraph.cli.processes import Processes, one_thread_of_blas, order
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
-from lexigraph.storage.factory import open_stores
 
 if TYPE_CHECKING:
     from lexigraph.storage.protocols import Registry
@@ -68,6 +67,9 @@ def serve_until_interrupted(
 ) -> None:
     """Serve the data of the settings until interrupted; with ``browse`` the explorer is opened in the user's browser."""
     _require("the server", "api", "fastapi", "uvicorn")
+    one_thread_of_blas()
+    from lexigraph.storage.factory import open_stores
+
     # what cannot be opened is told before anybody is listened to; each process opens its own
     with closing(open_stores(settings, seconds=settings.api_deadline, create=True)) as stores:
         opens = _openness(host, True if open_ is None and settings.api_auth == "open" else open_, stores.registry)

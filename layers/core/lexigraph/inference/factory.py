@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lexigraph.inference.minilm import DIMENSION, MiniLM
+from lexigraph.inference.minilm import DIMENSION, MiniLM, load
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.inference.rerank import CrossEncoderReranker, TfidfReranker
 from lexigraph.inference.traced import traced
@@ -33,6 +33,15 @@ OLLAMA_URL = "http://localhost:11434/v1"
 def make_embedder(settings: Settings) -> Embedder:
     """Return the embedder of ``settings.embedding_model``. Raise ``InvalidInput`` for one that is not known."""
     return traced(_embedder(settings), settings.embedding.spec)
+
+
+def load_local(settings: Settings) -> None:
+    """Load the embedding model of the settings into this process where it is MiniLM, and nothing elsewhere.
+
+    Raise ``ModelUnavailable`` when its packages are missing.
+    """
+    if settings.embedding.spec == "minilm":
+        load()
 
 
 def _embedder(settings: Settings) -> Embedder:

@@ -42,7 +42,7 @@ class MiniLM:
 
     def __init__(self, threads: int = 0) -> None:
         self.threads = cores(threads)
-        self._model = Lazy(_load)
+        self._model = Lazy(load)
 
     def embed_passages(self, texts: Sequence[str]) -> FloatArray:
         return embed_distinct(texts, DIMENSION, self._embed)
@@ -88,7 +88,8 @@ def _embed(session: Any, tokens: Sequence[Sequence[int]]) -> FloatArray:
 
 
 @cache  # one for all embedders of a process
-def _load() -> tuple[Any, Any]:
+def load() -> tuple[Any, Any]:
+    """Return tokenizer and session. Raise ``ModelUnavailable`` when their packages are missing."""
     weights, vocabulary = _file(*_WEIGHTS), _file(*_TOKENIZER)
     try:
         import onnxruntime
