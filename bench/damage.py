@@ -116,7 +116,7 @@ def flips(folder: Path, times: int, seed: int, tell: Callable[[str], None]) -> F
             (byte,) = opened.read(1)
             opened.seek(at)
             opened.write(bytes([byte ^ bits]))
-        kind = file.suffix.removeprefix(".") if file.suffix in (".sqlite", ".f32") else "document"
+        kind = file.suffix.removeprefix(".") if file.suffix in (".sqlite", ".f32", ".i8") else "document"
         outcome = "detected" if next(detected(broken), "") else _harmless(broken, answers, ask)
         found.counts[f"{outcome} ({file.stem if kind == 'sqlite' else kind})"] += 1
         if outcome not in ("detected", "harmless"):

@@ -24,9 +24,9 @@ def part_sizes(folder: Path, tenant: Tenant) -> dict[str, int]:
     sizes = {GRAPH: (folder / "graph.sqlite").stat().st_size}
     with closing(sqlite3.connect(folder / "vectors.sqlite")) as connection:
         for partition in partitions_of(connection, tenant):
-            mapped = folder / f"vectors-{partition.number}.f32"
+            mapped = [*folder.glob(f"vectors-{partition.number}.f32"), *folder.glob(f"vectors-{partition.number}.i8")]
             sizes[_records(partition.name)] = _bytes_of(connection, partition)
-            sizes[_mapped(partition.name)] = mapped.stat().st_size if mapped.exists() else 0
+            sizes[_mapped(partition.name)] = sum(path.stat().st_size for path in mapped)
     return sizes
 
 

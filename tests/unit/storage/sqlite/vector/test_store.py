@@ -72,7 +72,7 @@ def expected(store: SqliteVectorStore) -> dict[str, float]:
 
 
 def sidecars(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.f32*"))
+    return sorted([*folder.glob("*.f32*"), *folder.glob("*.i8*")])
 
 
 # -- the copy of the vectors
@@ -355,7 +355,7 @@ def test_files_whose_owner_is_gone_are_removed_when_the_store_is_opened(
     store.upsert(A, {"chunk": records()})
     search(store)
     (kept,) = sidecars(folder)
-    for name in ("vectors-99.f32", "vectors-98.f32-new"):
+    for name in ("vectors-99.f32", "vectors-98.f32-new", "vectors-97.i8"):
         (folder / name).write_bytes(b"vectors of a partition that is no more")
     opened()
     assert sidecars(folder) == [kept]

@@ -110,13 +110,16 @@ class Search:
     def _nearest(self, partition: Partition, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         view = self._sidecars.view(self._connection, partition, patient=self._patient)
         queries = np.stack([np.asarray(r.vector, np.float32) for r in requests])
-        likeness = _products(queries, view.vectors) if len(requests) > 1 else (view.vectors @ queries[0])[np.newaxis]
+        likeness, off = _likeness(view, queries)
         likeness[:, view.dead] = -np.inf
         hits: list[list[Hit]] = []
-        for request, row in zip(requests, likeness, strict=True):
+        for request, query, row, margin in zip(requests, queries, likeness, off, strict=True):
             if request.filters is not None:
                 row[~view.of_sources(self._sources_passing(request.filters))] = -np.inf
-            scores = self._checked(partition, view, _best(row, request.k), queries[len(hits)])
+            slots = _best(row, request.k, margin)
+            if view.rounded:
+                slots = slots[_best(view.vectors[slots] @ query, request.k)]
+            scores = self._checked(partition, view, slots, query)
             if request.filters is not None:
                 # slots know sources by a hash only
                 allowed, records = self._sources_passing(request.filters), self._records[partition.number]
@@ -248,6 +251,15 @@ def _cosines_of(vectors: FloatArray, query: FloatArray) -> list[float]:
     return cosines
 
 
+def _likeness(view: Vectors, queries: FloatArray) -> tuple[FloatArray, list[float]]:
+    """Return the product of each query with each vector, (queries, vectors), and what makes up for how far it is off."""
+    if view.rounded:
+        likeness, off = view.rounded.products(queries)
+        return likeness, [2 * far + _MARGIN for far in off]
+    likeness = _products(queries, view.vectors) if len(queries) > 1 else (view.vectors @ queries[0])[np.newaxis]
+    return likeness, [_MARGIN] * len(queries)
+
+
 def _products(queries: FloatArray, vectors: FloatArray) -> FloatArray:
     """Return the product of each query with each vector, (queries, vectors).
 
@@ -262,11 +274,11 @@ def _products(queries: FloatArray, vectors: FloatArray) -> FloatArray:
     return out
 
 
-def _best(likeness: FloatArray, k: int) -> NDArray[np.intp]:
+def _best(likeness: FloatArray, k: int, margin: float = _MARGIN) -> NDArray[np.intp]:
     """Return the slots that can be among the ``k`` best once they are scored exactly, ties included."""
     if k < len(likeness):
         edge = np.partition(likeness, len(likeness) - k)[len(likeness) - k]
-        chosen = np.flatnonzero(likeness >= edge - _MARGIN * max(1.0, abs(edge)))
+        chosen = np.flatnonzero(likeness >= edge - margin * max(1.0, abs(edge)))
     else:
         chosen = np.arange(len(likeness))
     return chosen[likeness[chosen] > -np.inf]

@@ -5,18 +5,19 @@ vector's bits, vector. Slots are written once and never changed, so a file that 
 process at a time appends or builds, under a lock on the file; the header is written last, after the data has reached the
 disk. A file that is missing, damaged, of another database or of an earlier epoch is replaced by a new one. What a search
 finds here it reads, and scores again, from the database; vectors of known records are taken from here where their sums are
-right.
+right. Beside it lie the same vectors as bytes, which are scanned where they are many.
 """
 
 import fcntl
 import logging
 import mmap
 import os
+import secrets
 import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -30,10 +31,11 @@ from numpy.typing import NDArray
 from lexigraph.storage.common.folders import is_read_only
 from lexigraph.storage.protocols import FloatArray
 from lexigraph.storage.sqlite.vector.partitions import Partition, all_partitions, holes_after, vector_of, vectors_from
+from lexigraph.storage.sqlite.vector.rounded import Rounded, differs, rounded
 
 logger = logging.getLogger(__name__)
-_HEADER = struct.Struct("<8sIIQQQQQI")
-_MAGIC, _FORMAT, _START = b"LEXIVECS", 2, 64
+_HEADER = struct.Struct("<8sIIQQQQQII")
+_MAGIC, _FORMAT, _START = b"LEXIVECS", 3, 64
 _SAMPLES = 16
 _VIEWS = 200  # each keeps a file open
 Slots = NDArray[Any]
@@ -46,7 +48,10 @@ class Moved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file holds: the records of an epoch with keys below ``next_key``, as they were after ``holes`` had gone."""
+    """What a file holds: the records of an epoch with keys below ``next_key``, as they were after ``holes`` had gone.
+
+    ``made`` is a number by which what is made of this file is told from what was made of one before it.
+    """
 
     number: int
     dimension: int
@@ -54,6 +59,7 @@ class Header:
     next_key: int
     holes: int
     slots: int
+    made: int
 
     @classmethod
     def read(cls, descriptor: int) -> "Header | None":
@@ -69,7 +75,7 @@ class Header:
 
     def pack(self) -> bytes:
         """Return the bytes that :meth:`read` takes."""
-        numbers = (self.dimension, self.number, self.epoch, self.next_key, self.holes, self.slots, 0)
+        numbers = (self.dimension, self.number, self.epoch, self.next_key, self.holes, self.slots, self.made, 0)
         body = _HEADER.pack(_MAGIC, _FORMAT, *numbers)[:-4]
         return body + _checksum(body)
 
@@ -86,12 +92,16 @@ class Header:
 
 @dataclass(frozen=True)
 class View:
-    """The vectors of a partition at one moment, by slot in the order of keys; slots at ``dead`` do not count."""
+    """The vectors of a partition at one moment, by slot in the order of keys; slots at ``dead`` do not count.
+
+    ``rounded`` are the same, where they are many.
+    """
 
     partition: Partition
     slots: Slots
     dead: NDArray[np.intp]
     inode: int = 0
+    rounded: Rounded | None = None
     sorted_before: Places = (np.zeros(0, np.int64), np.zeros(0, np.intp))
 
     @property
@@ -153,7 +163,9 @@ class View:
 
 
 class Sidecars:
-    """The files of one database, ``vectors-NUMBER.f32`` after their partitions, and what this process sees of them."""
+    """The files of one database, ``vectors-NUMBER.f32`` after their partitions and ``.i8`` beside them, and what this
+    process sees of them.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -193,11 +205,13 @@ class Sidecars:
         """Throw away the file of a partition that was found to differ from the database."""
         self._views.pop(partition.number, None)
         if not is_read_only(path := self._path(partition.number)):
+            _rounded_at(path).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
 
     def sweep(self, numbers: Callable[[], Iterable[int]]) -> None:
         """Remove the files of partitions that are gone; ``numbers`` asks which there are, after the files were listed."""
-        found = {path: path.stem.removeprefix("vectors-") for path in self._folder.glob("vectors-*.f32*")}
+        paths = [path for kind in ("f32", "i8") for path in self._folder.glob(f"vectors-*.{kind}*")]
+        found = {path: path.stem.removeprefix("vectors-") for path in paths}
         kept = {str(number) for number in numbers()} if found else set()
         for path, number in found.items():
             if number not in kept and not is_read_only(path):
@@ -211,8 +225,12 @@ class Sidecars:
                 continue
             with path.open("rb") as file:
                 header = Header.read(file.fileno())
-                if header and header.serves(partition) and not _equal(file.fileno(), header, connection, partition):
+                if not header or not header.serves(partition):
+                    continue
+                if not _equal(file.fileno(), header, connection, partition):
                     yield path
+                elif differs(_rounded_at(path), _slots(file.fileno(), header)["vector"], header.made):
+                    yield _rounded_at(path)
 
     def close(self) -> None:
         """Let go of the mapped files; each closes when the last search in it ends."""
@@ -231,7 +249,7 @@ class Sidecars:
                 header = Header.read(file.fileno())
                 complete = header and header.serves(partition) and header.next_key == partition.next_key
                 if header and complete and _agrees(file.fileno(), header, connection, partition):
-                    return _view(file.fileno(), header, connection, partition, None)
+                    return _view(path, file.fileno(), header, connection, partition, None)
         return _in_memory(connection, partition)
 
     def _mapped(self, connection: sqlite3.Connection, partition: Partition, have: View | None) -> View:
@@ -243,15 +261,16 @@ class Sidecars:
             if header and header.serves(partition) and (known or _agrees(descriptor, header, connection, partition)):
                 if header.next_key < partition.next_key:
                     header = _append(descriptor, header, connection, partition)
-                return _view(descriptor, header, connection, partition, have if known else None)
+                return _view(path, descriptor, header, connection, partition, have if known else None)
             # the file may come from a later moment than this transaction: then the next one sees that moment, too
             if header and not header.serves(partition) and self._ahead.get(partition.number) != header:
                 self._ahead[partition.number] = header
                 raise Moved
             descriptor, header = _build(path, connection, partition)
             try:
-                return _view(descriptor, header, connection, partition, None)
+                return _view(path, descriptor, header, connection, partition, None)
             finally:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
                 os.close(descriptor)
 
 
@@ -278,17 +297,35 @@ def _inode_at(path: Path) -> int | None:
         return None
 
 
-def _view(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition, have: View | None) -> View:
-    """Map what the header covers; ``have`` is an earlier view of the same file."""
+def _rounded_at(path: Path) -> Path:
+    return path.with_suffix(".i8")
+
+
+def _slots(descriptor: int, header: Header) -> Slots:
     mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
-    slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
+    return np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
+
+
+def _view(
+    path: Path,
+    descriptor: int,
+    header: Header,
+    connection: sqlite3.Connection,
+    partition: Partition,
+    have: View | None,
+) -> View:
+    """Map what the header covers; ``have`` is an earlier view of the same file."""
+    slots = _slots(descriptor, header)
     dead = _slots_of(slots, holes_after(connection, partition, have.partition.holes if have else 0))
     inode = os.fstat(descriptor).st_ino
+    small = None
+    with suppress(OSError):  # the vectors themselves say the same
+        small = rounded(_rounded_at(path), slots["vector"], header.made, write=not is_read_only(path))
     if have is None:
-        return View(partition, slots, dead, inode)
+        return View(partition, slots, dead, inode, small)
     # sorting all ids again after each write would cost a question more than it saves
     before = vars(have).get("places", have.sorted_before)
-    return View(partition, slots, np.concatenate([have.dead, dead]), inode, before)
+    return View(partition, slots, np.concatenate([have.dead, dead]), inode, small, before)
 
 
 def _slots_of(slots: Slots, keys: list[int]) -> NDArray[np.intp]:
@@ -319,8 +356,7 @@ def _agrees(descriptor: int, header: Header, connection: sqlite3.Connection, par
 
 def _equal(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> bool:
     """Compare every slot with the database; those of records that went since do not count."""
-    mapped = mmap.mmap(descriptor, header.size, access=mmap.ACCESS_READ)
-    slots = np.frombuffer(mapped, _slot(header.dimension), header.slots, _START)
+    slots = _slots(descriptor, header)
     gone, at = set(holes_after(connection, partition, 0)), 0
     for rows in vectors_from(connection, partition, 0):
         block = _block([row for row in rows if row[0] < header.next_key], header.dimension)
@@ -340,17 +376,18 @@ def _append(descriptor: int, header: Header, connection: sqlite3.Connection, par
         at += len(rows)
     os.fsync(descriptor)  # the header must never tell of slots that a loss of power could take
     p = partition
-    header = Header(p.number, p.dimension, p.epoch, p.next_key, p.holes, at)
+    header = Header(p.number, p.dimension, p.epoch, p.next_key, p.holes, at, header.made)
     _write(descriptor, header.pack(), 0)
     return header
 
 
 def _build(path: Path, connection: sqlite3.Connection, partition: Partition) -> tuple[int, Header]:
-    """Write a file anew, put it in the place of the old one, and return it open."""
+    """Write a file anew, put it in the place of the old one, and return it open and locked."""
     new = path.with_suffix(".f32-new")
     descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
-        nothing = Header(partition.number, partition.dimension, partition.epoch, 0, 0, 0)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # what is made of it is not there yet when others find it
+        nothing = Header(partition.number, partition.dimension, partition.epoch, 0, 0, 0, secrets.randbits(32))
         header = _append(descriptor, nothing, connection, partition)
         new.replace(path)
     except BaseException:
