@@ -73,7 +73,7 @@ demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answ
 	@$(BIN)/lexigraph demo
 
 test: $(VENV)/dev  ## the fast tests
-	@$(BIN)/pytest -m "$(TIER)" -n $(WORKERS) --dist worksteal $(TESTS)
+	@$(BIN)/pytest -m "$(TIER)" -n $(WORKERS) --dist loadfile $(TESTS)
 
 lint: $(VENV)/dev  ## ruff, lint and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -84,7 +84,7 @@ types: $(VENV)/infra  ## mypy, strict
 format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-# all tests in one run, so that no core waits for another's last ones; whole stretches of them go to a process, as what a file's tests share is made once
+# all tests in one run, so that no core waits for another's last ones; a file goes to one process, as what its tests share is made once
 ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 3 types docs ready
 	@$(MAKE) --no-print-directory test TIER="not soak and not model" TESTS="--durations 60 -rs $(TESTS)"

@@ -16,6 +16,7 @@ from tests.server import Api, laptop_api
 SECRET = "Zanzibar"
 PAGES = {"Flow": f"The approval of {SECRET} begins with Tove Lund.\n\nMira Holm signs what Tove Lund approves."}
 QUESTION = f"Who signs the approval of {SECRET}?"
+REMEMBERED = f"Who signs and approves {SECRET}?"  # the first tenant asks it, and one test
 
 
 class Known:
@@ -26,6 +27,7 @@ class Known:
         sent = client.post("/documents", files={"file": ("flow.md", self._text())}, data={"namespace": "court"}).json()
         uploaded = client.post("/unstructured/upload_document/", files={"file": ("flow.md", self._text())}).json()
         client.post("/query", json={"question": QUESTION})
+        client.post("/query", json={"question": REMEMBERED})
         client.post("/query/multidoc", json={"question": QUESTION})
         recalled = client.post("/api/v1/memory/recall", json={"query": SECRET, "session_id": "mine"}).json()
         found = client.post("/retrieve/traversal", json={"question": QUESTION}).json()
@@ -81,7 +83,7 @@ def test_no_filter_opens_another_tenant_s_documents(other: httpx.Client, known: 
 
 
 def test_no_answer_is_made_of_another_tenant_s_documents_nor_remembered_from_its_questions(other: httpx.Client) -> None:
-    told = nothing(other.post("/query", json={"question": QUESTION}))
+    told = nothing(other.post("/query", json={"question": REMEMBERED}))
     assert (told["cached"], told["sources"], told["entities"]) == (False, [], [])
     assert nothing(other.post("/ranking/preview", json={"question": QUESTION}))["items"] == []
     several = nothing(other.post("/query/multidoc", json={"question": QUESTION, "min_relevance": 0.0}))
