@@ -145,7 +145,8 @@ class _Lines:
         if self._clock() >= self._due:
             self._due = self._clock() + _LINE_SECONDS
             state = self._state
-            self._console.print(f"{state.files:,}/{state.files_total:,} files, {state.line()}", soft_wrap=True)
+            known = f"{state.files:,}/{state.files_total:,} files, {state.line()}" if state.files_total else state.step
+            self._console.print(known, soft_wrap=True)
 
 
 class _Bar(Progress):

@@ -39,5 +39,5 @@ async def retrieve(
         locate(drawing, service.stores.graph, who.tenant)
         return {**found.to_dict(), "evidence": EvidenceReply.of(drawing).model_dump(by_alias=True)}
 
-    kind = "searches" if RETRIEVERS[retriever].kind == "BaselineRetriever" else "asks"
+    kind = "searches" if RETRIEVERS[retriever].light else "asks"
     return await service.run(work, **{kind: who.tenant.whole})
