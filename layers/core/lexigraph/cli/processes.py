@@ -87,6 +87,8 @@ class Processes:
                     self._replace_dead()
             finally:
                 self._end(told)
+                os.close(self._alive)
+                os.close(self._held)
         return told[0]
 
     def _load(self) -> None:
