@@ -47,6 +47,8 @@ def main() -> None:
     print(" | ".join(columns))
     with closing(open_stores(settings)) as stores, closing(sqlite3.connect(given.folder / "vectors.sqlite")) as connection:
         for partition in partitions_of(connection, _TENANT):
+            if not partition.dimension:
+                continue
             asked = [SearchRequest(partition.name, vector=query, k=given.k) for query in queries]
             found = [stores.vectors.search_many(_TENANT, [one])[0] for one in asked]
             view = Sidecars(given.folder).view(connection, partition)

@@ -26,7 +26,7 @@ _HEADER = struct.Struct("<8sIIQQddI")
 _MAGIC, _FORMAT, _START = b"LEXIBYTE", 1, 64
 _SAMPLES = 16
 _PART = 8_192  # vectors rounded at a time
-_BLOCK = 1_024  # vectors that stay in a core's cache while each query is multiplied by them
+_BLOCK = 4_096  # vectors that stay in a core's cache while each query is multiplied by them
 _MOST = 127
 
 
