@@ -73,6 +73,10 @@ class _CopyOnce:
         return self._copies[id(value)]
 
 
+# moto's tables and buckets are those of all servers of a process
+_ONE_AT_A_TIME, _COPY = Lock(), _CopyOnce()
+
+
 class AwsServer(LoopbackServer):
     """moto's DynamoDB and S3 at ``url``. ``calls`` counts requests: DynamoDB's operations, ``S3 PUT``, ``S3 GET list``.
 
@@ -92,9 +96,8 @@ class AwsServer(LoopbackServer):
         self.script: Script | None = None
         self._faults: list[Fault] = []
         self._made: set[str] = set()
-        self._moto, self._one_at_a_time = BotocoreStubber(), Lock()
-        self._copy = _CopyOnce()
-        models.copy = self._copy  # type: ignore[assignment]  # a module, of which one function is used
+        self._moto = BotocoreStubber()
+        models.copy = _COPY  # type: ignore[assignment]  # a module, of which one function is used
         self._clients: dict[str, Any] = {}
 
     def dynamodb(self, table: str) -> str:
@@ -148,7 +151,7 @@ class AwsServer(LoopbackServer):
             s3.put_object(Bucket=saved.bucket, Key=key, Body=data)
         from moto.dynamodb.models.dynamo_type import Item
 
-        with self._one_at_a_time:
+        with _ONE_AT_A_TIME:
             Item.instances_tracked.clear()  # moto would keep each that there ever was
             self._table(saved.table).items = copy.deepcopy(saved.items)
 
@@ -171,7 +174,7 @@ class AwsServer(LoopbackServer):
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         operation = _operation(request)
         fault = self.scripted(operation)
-        with self._one_at_a_time:
+        with _ONE_AT_A_TIME:
             self.calls[operation] += 1
             if fault is None:
                 fault = next((f for f in self._faults if f.operation == operation and f.times > 0), None)
@@ -239,8 +242,8 @@ class AwsServer(LoopbackServer):
         for name, value in request.headers.items():
             headers[name] = host if name.lower() == "host" else value
         asked = AWSPreparedRequest(request.command, f"https://{host}{request.path}", headers, body, False)
-        with self._one_at_a_time:
-            self._copy.begin()
+        with _ONE_AT_A_TIME:
+            _COPY.begin()
             answered = self._moto.process_request(asked)
         assert answered is not None, request.path
         status, told, reply = answered
