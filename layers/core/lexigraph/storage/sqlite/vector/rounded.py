@@ -8,7 +8,6 @@ under the lock of the file it is made of, and made anew when it is missing, dama
 import mmap
 import os
 import struct
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lexigraph.storage.protocols import FloatArray
+from lexigraph.storage.sqlite.vector.bytewise import checksum, write_at
 
 LEAST = 4_096  # vectors: fewer are scanned as soon as they are
 _HEADER = struct.Struct("<8sIIQQddI")
@@ -70,7 +70,7 @@ class _Header:
     @classmethod
     def read(cls, descriptor: int) -> "_Header | None":
         raw = os.pread(descriptor, _HEADER.size, 0)
-        if len(raw) < _HEADER.size or raw[-4:] != _sum(raw[:-4]):
+        if len(raw) < _HEADER.size or raw[-4:] != checksum(raw[:-4]):
             return None
         magic, format_, dimension, of, vectors, off, longest, _ = _HEADER.unpack(raw)
         header = cls(of, dimension, vectors, off, longest)
@@ -80,13 +80,14 @@ class _Header:
     def pack(self) -> bytes:
         numbers = self.dimension, self.of, self.vectors, self.off, self.longest, 0
         body = _HEADER.pack(_MAGIC, _FORMAT, *numbers)[:-4]
-        return body + _sum(body)
+        return body + checksum(body)
 
 
-def rounded(path: Path, vectors: FloatArray, made: int, *, write: bool) -> Rounded | None:
+def rounded(path: Path, vectors: FloatArray, made: int, known: Rounded | None = None, *, write: bool) -> Rounded | None:
     """Return the vectors of the file that was ``made``, from the file at ``path``; None where that would gain nothing.
 
-    With ``write`` it is brought up to date, or made, first. Raise ``OSError`` where it cannot be.
+    ``known`` are the first of them, whose scales are not read again. With ``write`` the file is brought up to date, or made,
+    first. Raise ``OSError`` where it cannot be.
     """
     if len(vectors) < LEAST or _dot() is None:
         return None
@@ -96,7 +97,7 @@ def rounded(path: Path, vectors: FloatArray, made: int, *, write: bool) -> Round
             if write and header.vectors < len(vectors):
                 header = _append(file.fileno(), header, vectors)
             if header.vectors >= len(vectors):
-                return _mapped(file.fileno(), header, len(vectors))
+                return _mapped(file.fileno(), header, len(vectors), known)
     return _made(path, vectors, made) if write else None
 
 
@@ -144,25 +145,22 @@ def _made(path: Path, vectors: FloatArray, made: int) -> Rounded:
 def _append(descriptor: int, header: _Header, vectors: FloatArray) -> _Header:
     off, longest, at = header.off, header.longest, header.vectors
     for rows, rests, lengths in _rows(vectors[at:]):
-        _write(descriptor, rows.tobytes(), _START + at * rows.itemsize)
+        write_at(descriptor, rows.tobytes(), _START + at * rows.itemsize)
         off, longest, at = max(off, float(rests.max())), max(longest, float(lengths.max())), at + len(rows)
     os.fsync(descriptor)  # the header must never tell of rows that a loss of power could take
     header = _Header(header.of, header.dimension, at, off, longest)
-    _write(descriptor, header.pack(), 0)
+    write_at(descriptor, header.pack(), 0)
     return header
 
 
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    while data:
-        written = os.pwrite(descriptor, data, at)
-        data, at = data[written:], at + written
-
-
-def _mapped(descriptor: int, header: _Header, count: int) -> Rounded:
+def _mapped(descriptor: int, header: _Header, count: int, known: Rounded | None = None) -> Rounded:
     row = _row(header.dimension)
     mapped = mmap.mmap(descriptor, _START + count * row.itemsize, access=mmap.ACCESS_READ)
     rows = np.frombuffer(mapped, row, count, _START)
-    return Rounded(rows["bytes"], np.ascontiguousarray(rows["scale"]), header.off, header.longest)
+    # far apart in the file: after each write all of them would be read for a few new ones
+    before = known.scales[:count] if known else np.zeros(0, np.float32)
+    scales = np.concatenate([before, rows["scale"][len(before) :]])
+    return Rounded(rows["bytes"], scales, header.off, header.longest)
 
 
 def _rows(vectors: FloatArray) -> Iterator[tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]]:
@@ -185,10 +183,6 @@ def _round(vectors: FloatArray) -> tuple[NDArray[np.int8], NDArray[np.float32], 
 
 def _row(dimension: int) -> np.dtype[Any]:
     return np.dtype([("scale", "<f4"), ("bytes", "i1", (dimension,))])
-
-
-def _sum(data: bytes) -> bytes:
-    return zlib.crc32(data).to_bytes(4, "little")
 
 
 @cache

@@ -15,7 +15,6 @@ import os
 import secrets
 import sqlite3
 import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from lexigraph.storage.common.folders import is_read_only
 from lexigraph.storage.protocols import FloatArray
+from lexigraph.storage.sqlite.vector.bytewise import checksum, write_at
 from lexigraph.storage.sqlite.vector.partitions import Partition, all_partitions, holes_after, vector_of, vectors_from
 from lexigraph.storage.sqlite.vector.rounded import Rounded, differs, rounded
 
@@ -65,7 +65,7 @@ class Header:
     def read(cls, descriptor: int) -> "Header | None":
         """Return the header of an open file; None when there is no whole one, or the file is shorter than it says."""
         raw = os.pread(descriptor, _HEADER.size, 0)
-        if len(raw) < _HEADER.size or raw[-4:] != _checksum(raw[:-4]):
+        if len(raw) < _HEADER.size or raw[-4:] != checksum(raw[:-4]):
             return None
         magic, format_, dimension, *rest, _ = _HEADER.unpack(raw)
         header = cls(rest[0], dimension, *rest[1:])
@@ -77,7 +77,7 @@ class Header:
         """Return the bytes that :meth:`read` takes."""
         numbers = (self.dimension, self.number, self.epoch, self.next_key, self.holes, self.slots, self.made, 0)
         body = _HEADER.pack(_MAGIC, _FORMAT, *numbers)[:-4]
-        return body + _checksum(body)
+        return body + checksum(body)
 
     @property
     def size(self) -> int:
@@ -318,9 +318,9 @@ def _view(
     slots = _slots(descriptor, header)
     dead = _slots_of(slots, holes_after(connection, partition, have.partition.holes if have else 0))
     inode = os.fstat(descriptor).st_ino
-    small = None
+    small, known = None, have.rounded if have else None
     with suppress(OSError):  # the vectors themselves say the same
-        small = rounded(_rounded_at(path), slots["vector"], header.made, write=not is_read_only(path))
+        small = rounded(_rounded_at(path), slots["vector"], header.made, known, write=not is_read_only(path))
     if have is None:
         return View(partition, slots, dead, inode, small)
     # sorting all ids again after each write would cost a question more than it saves
@@ -372,12 +372,12 @@ def _equal(descriptor: int, header: Header, connection: sqlite3.Connection, part
 def _append(descriptor: int, header: Header, connection: sqlite3.Connection, partition: Partition) -> Header:
     at = header.slots
     for rows in vectors_from(connection, partition, header.next_key):
-        _write(descriptor, _block(rows, header.dimension).tobytes(), _START + at * _slot(header.dimension).itemsize)
+        write_at(descriptor, _block(rows, header.dimension).tobytes(), _START + at * _slot(header.dimension).itemsize)
         at += len(rows)
     os.fsync(descriptor)  # the header must never tell of slots that a loss of power could take
     p = partition
     header = Header(p.number, p.dimension, p.epoch, p.next_key, p.holes, at, header.made)
-    _write(descriptor, header.pack(), 0)
+    write_at(descriptor, header.pack(), 0)
     return header
 
 
@@ -395,12 +395,6 @@ def _build(path: Path, connection: sqlite3.Connection, partition: Partition) -> 
         new.unlink(missing_ok=True)
         raise
     return descriptor, header
-
-
-def _write(descriptor: int, data: bytes, at: int) -> None:
-    while data:
-        written = os.pwrite(descriptor, data, at)
-        data, at = data[written:], at + written
 
 
 def _block(rows: list[tuple[int, str, str, bytes]], dimension: int) -> Slots:
@@ -430,7 +424,3 @@ def _hash(name: str) -> int:
 
 def _later(a: Partition, b: Partition) -> bool:
     return a.next_key > b.next_key or a.holes > b.holes
-
-
-def _checksum(data: bytes) -> bytes:
-    return zlib.crc32(data).to_bytes(4, "little")
