@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -36,11 +37,27 @@ WORDS = ("Heron", "Calloway", "Tidewater", "Neptune", "12000", "leads")  # of do
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
+class Exported(SimpleSpanProcessor):
+    """It also knows which spans have not ended: a request ends after its client has read the reply."""
+
+    def __init__(self, exporter: InMemorySpanExporter) -> None:
+        super().__init__(exporter)
+        self.open: set[int] = set()
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        self.open.add(span.get_span_context().span_id)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        super().on_end(span)
+        self.open.discard(span.get_span_context().span_id)
+
+
 @dataclass
 class Traced:
     """A served laptop with what it has exported."""
 
     client: httpx.Client
+    processor: Exported
     exporter: InMemorySpanExporter
     llm: ScriptedLLMServer
     settings: Settings
@@ -63,7 +80,8 @@ class Traced:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
     folder, exporter = tmp_path_factory.mktemp("traces"), InMemorySpanExporter()
     made = TracerProvider()
-    made.add_span_processor(SimpleSpanProcessor(exporter))
+    processor = Exported(exporter)
+    made.add_span_processor(processor)
     telemetry.use(made)
     try:
         with ScriptedLLMServer(SAID) as server:
@@ -82,15 +100,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
             app = create_app(settings)
             with serving(app) as url, httpx.Client(base_url=url, timeout=SECONDS, verify=False) as client:
                 assert client.get("/health").status_code == 200
-                yield Traced(client, exporter, server, settings)
+                yield Traced(client, processor, exporter, server, settings)
     finally:
         telemetry.use(None)
 
 
 @pytest.fixture
 def traced(served: Traced) -> Traced:
-    """The model says the same to each test, whichever was before it."""
+    """The model says the same to each test, whichever was before it, and no span of before ends in its midst."""
     served.llm.script = lambda _: SAID
+    eventually(lambda: not served.processor.open, seconds=SECONDS)
+    served.exporter.clear()
     return served
 
 
@@ -303,5 +323,5 @@ def test_an_otlp_receiver_gets_no_text_unless_it_is_allowed(
 
 def traced_provider(traced: Traced) -> TracerProvider:
     made = TracerProvider()
-    made.add_span_processor(SimpleSpanProcessor(traced.exporter))
+    made.add_span_processor(traced.processor)
     return made
