@@ -361,6 +361,7 @@ def test_an_answer_copied_at_once_waits_for_the_sections_of_its_sources(window: 
     one.button("Copy as Markdown").click()
     expect(one.text("Copied")).to_be_hidden()
 
+    one.page.unroute_all()
     for route in held:
         route.continue_()
     expect(one.text("Copied")).to_be_visible()

@@ -6,12 +6,15 @@ import { Icon } from "./icons";
 /** A button that copies, also what is still to be fetched, and says whether the browser let it. */
 export function Copy({ text, children }: { text: () => string | Promise<string>; children: ComponentChildren }) {
   const [told, setTold] = useState("");
+  const tell = (said: string) => {
+    setTold(said);
+    setTimeout(() => setTold(""), 2500);
+  };
   const copy = () => {
     write(text()).then(
-      () => setTold(texts.common.copied),
-      () => setTold(texts.common.copyFailed),
+      () => tell(texts.common.copied),
+      () => tell(texts.common.copyFailed),
     );
-    setTimeout(() => setTold(""), 2500);
   };
   return (
     <button type="button" class="quiet" onClick={copy}>
