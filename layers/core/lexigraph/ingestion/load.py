@@ -10,7 +10,6 @@ import json
 import os
 import re
 import stat
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -363,9 +362,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
 def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
     with _opened(item, settings) as stream:
         data = stream.read(settings.max_file_bytes + 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # parsers warn on stderr about flaws that they repair
-        parsed = read_json(data, settings) if item.type == "json" else _readers()[item.type](data, settings)
+    parsed = read_json(data, settings) if item.type == "json" else _readers()[item.type](data, settings)
     if isinstance(parsed, list):
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)
