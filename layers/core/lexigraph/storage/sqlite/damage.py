@@ -21,7 +21,7 @@ _ASKED = {**EVIDENCE, "cache.sqlite": "SELECT 1 FROM entries"}  # what only a fi
 FILES = tuple(_ASKED)
 _BUILT = ("graph.sqlite", "vectors.sqlite")
 _TOLD = 3  # of what SQLite lists
-_FULL_TEXT = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'"
+_FULL_TEXT = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5(%'"
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 
 

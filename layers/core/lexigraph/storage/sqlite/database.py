@@ -103,6 +103,11 @@ class Database:
         with self._borrowed() as handle, handle.transaction() as connection:
             yield connection
 
+    @property
+    def file(self) -> tuple[int, int] | None:
+        """Which file it was in the last transaction."""
+        return self._fits
+
     def close(self) -> None:
         """Close the connections of all threads, each when its transaction is over; who waits to write gives up."""
         with self._lock:

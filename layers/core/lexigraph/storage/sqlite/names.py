@@ -16,9 +16,7 @@ from lexigraph.model.tenant import View
 from lexigraph.storage.protocols import Hit, SearchRequest, VectorRecord
 from lexigraph.storage.sqlite import ledger
 from lexigraph.storage.sqlite.vector import partitions
-from lexigraph.storage.sqlite.vector.recent import Recent
-from lexigraph.storage.sqlite.vector.search import Search
-from lexigraph.storage.sqlite.vector.seen import SeenRecords
+from lexigraph.storage.sqlite.vector.search import Known, Search
 from lexigraph.storage.sqlite.vector.sidecar import Sidecars
 
 _MOST = 16  # views whose names are kept
@@ -49,7 +47,7 @@ class _OfView:
     """The names of one view, in a database in memory."""
 
     def __init__(self, view: View) -> None:
-        self._view, self._lock, self._recent = view, Lock(), Recent()
+        self._view, self._lock, self._known = view, Lock(), Known()
         self._connection: sqlite3.Connection | None = None
         self._state, self._until = 0, 0.0
 
@@ -65,11 +63,11 @@ class _OfView:
             tenant = self._view.whole
             known = {p.name: p for p in partitions.partitions_of(self._connection, tenant)}
             # there are no vectors, and so no files of them
-            search = Search(self._connection, Sidecars(Path()), self._recent, SeenRecords(), tenant, known, patient=True)
+            search = Search(self._connection, Sidecars(Path()), self._known, tenant, known, patient=True)
             return search.answer(requests)
 
     def _fill(self, names: Iterable[tuple[str, str]]) -> None:
-        self._recent = Recent()
+        self._known = Known()
         if self._connection is not None:
             self._connection.close()
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

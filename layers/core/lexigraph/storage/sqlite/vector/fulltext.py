@@ -1,22 +1,20 @@
 """BM25 over a partition: from the words of a request to scored keys, in bounded time.
 
-FTS5 scores every row that holds any of the words, about a microsecond each. In a large partition the rarest words alone
-choose the rows, up to ``_CHOSEN`` of them; the other words only add to their scores. A row with none of the rare words
-could hardly have been among the best. In an index of names a word that is in very many of them chooses none: it is no name;
-unless somebody is typing one, and has only begun.
-BM25 is that of Lucene, as OpenSearch has it: k1 1.2, b 0.75, idf ln(1 + (N - n + 0.5) / (n + 0.5)). FTS5 weighs a word by
-ln((N - n + 0.5) / (n + 0.5)), at least 1e-6, and its frequency by k1 + 1 more; so each word is searched alone.
+In a large partition the rarest words alone choose the rows, up to ``_CHOSEN`` of them; the other words only add to their
+scores. A row with none of the rare words could hardly have been among the best. In an index of names a word that is in very
+many of them chooses none: it is no name; unless somebody is typing one, and has only begun.
+BM25 is that of Lucene, as OpenSearch has it: k1 1.2, b 0.75, idf ln(1 + (N - n + 0.5) / (n + 0.5)).
 """
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from math import log, log1p
+from math import log1p
 
 import numpy as np
 
 from lexigraph.storage.common.words import looked_up
-from lexigraph.storage.sqlite.filters import Sql
 from lexigraph.storage.sqlite.vector.partitions import Partition
+from lexigraph.storage.sqlite.vector.postings import Lengths, average_length, occurrences, shares
 from lexigraph.storage.sqlite.vector.recent import Recent, Scored
 
 _USED = 32  # words of a search, rarest first
@@ -26,9 +24,6 @@ _ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
 _FREQUENT_ROWS = 20_000
-K1 = 1.2
-LEAST = 1e-6  # FTS5's weight of a word in half of the rows and more
-_ROW = np.dtype([("key", np.int64), ("score", np.float64)])
 
 Counted = tuple[int, str]  # in how many rows an FTS5 term is
 
@@ -38,77 +33,54 @@ def score_words(
     partition: Partition,
     text: str,
     recent: Recent,
+    lengths: Lengths,
     *,
     prefix: bool = False,
-    tagged: Sql | None = None,
 ) -> Scored:
     """Return the rows that a text finds, with their BM25 scores.
 
-    ``prefix``: the last word may be the beginning of one. ``tagged``: a condition on the ``tags`` of a record's source. Any
-    text is harmless.
+    ``prefix``: the last word may be the beginning of one. Any text is harmless.
     """
-    known = recent.scored(partition, text, prefix) if tagged is None else None
+    known = recent.scored(partition, text, prefix)
     if known is not None:
         return known
+
+    def rows_with(words: list[Counted]) -> list[Scored]:
+        where = connection, partition, recent, lengths
+        return [weighed(_postings(*where, term), partition.live, count) for count, term in words]
+
     chosen, added = split(partition, _counted(connection, partition, terms_of(text, prefix), recent))
-    where = connection, partition
-    rows = [_rows(*where, term, tagged) if tagged else _postings(*where, term, recent) for _, term in chosen]
-    scored = added_up(rows, [_factor(partition, count) for count, _ in chosen])
+    scored = added_up(rows_with(chosen))
     if added:
-        plain = added_up(rows)
-        any_chosen = " OR ".join(term for _, term in chosen)
-        rows = []
-        for _, term in added:
-            # all rows of a word cost more than those of them that are chosen, but once
-            if tagged is None and recent.met(partition, term):
-                rows.append(_postings(*where, term, recent).among(plain.keys))
-            else:
-                r = _rows(*where, f"({any_chosen}) AND {term}", tagged)
-                # what the chosen words give is in these scores, too
-                rows.append(Scored(r.keys, r.scores - plain.scores[np.searchsorted(plain.keys, r.keys)]))
-        scored = added_up([scored, *rows], [1.0, *(_factor(partition, count) for count, _ in added)])
+        scored = added_up([scored, *(rows.among(scored.keys) for rows in rows_with(added))])
     scored = Scored(scored.keys, np.round(scored.scores, 6))
-    if tagged is None:
-        recent.keep(partition, text, prefix, scored)
+    recent.keep(partition, text, prefix, scored)
     return scored
 
 
-def _postings(connection: sqlite3.Connection, partition: Partition, term: str, recent: Recent) -> Scored:
-    """Return the rows with a term: those of the last searches are known."""
+def _postings(connection: sqlite3.Connection, partition: Partition, recent: Recent, lengths: Lengths, term: str) -> Scored:
+    """Return the rows with a term, scored before its idf: those of the last searches are known."""
     rows = recent.postings(partition, term)
     if rows is None:
-        recent.keep_postings(partition, term, rows := _rows(connection, partition, term, None))
+        keys, times = occurrences(connection, partition, term)
+        average = average_length(connection, partition)
+        rows = Scored(keys, shares(times, lengths.of(connection, partition, keys), average))
+        recent.keep_postings(partition, term, rows)
     return rows
 
 
-def _rows(connection: sqlite3.Connection, partition: Partition, expression: str, tagged: Sql | None) -> Scored:
-    """Return the rows that match, with FTS5's scores."""
-    where: str = ""
-    parameters: list[object] = [expression]
-    if tagged is not None:
-        # asked of the rows found: there are fewer of them than of sources that pass
-        where += f" AND EXISTS (SELECT 1 FROM {partition.records} AS r JOIN tags ON tags.source = r.source"
-        where += f" WHERE r.key = {partition.words}.rowid AND {tagged[0]})"
-        parameters += tagged[1]
-    query = f"SELECT rowid, bm25({partition.words}) FROM {partition.words} WHERE {partition.words} MATCH ?{where}"
-    rows = np.fromiter(connection.execute(query, parameters), _ROW)
-    return Scored(rows["key"], -rows["score"])
-
-
-def added_up(parts: Sequence[Scored], factors: Sequence[float] | None = None) -> Scored:
-    """Return the rows of all parts, by key, with the sums of their scores times the factors, by default 1."""
+def added_up(parts: Sequence[Scored]) -> Scored:
+    """Return the rows of all parts, by key, with the sums of their scores."""
     if not parts:
         return Scored(np.zeros(0, np.int64), np.zeros(0))
-    factors = factors or [1.0] * len(parts)
     keys, places = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
-    scores = np.concatenate([part.scores * factor for part, factor in zip(parts, factors, strict=True)])
+    scores = np.concatenate([part.scores for part in parts])
     return Scored(keys, np.bincount(places, scores, len(keys)).astype(np.float64, copy=False))
 
 
-def _factor(partition: Partition, count: int) -> float:
-    """Return what makes Lucene's score of FTS5's, for a word in this many rows."""
-    odds = (partition.live - count + 0.5) / (count + 0.5)
-    return log1p(odds) / (K1 + 1) / (log(odds) if odds > 1 else LEAST)
+def weighed(rows: Scored, live: int, count: int) -> Scored:
+    """Return the scores of rows with a word, times its idf: ``count`` of ``live`` rows have it."""
+    return Scored(rows.keys, rows.scores * log1p((live - count + 0.5) / (count + 0.5)))
 
 
 def split(partition: Partition, counted: list[Counted]) -> tuple[list[Counted], list[Counted]]:

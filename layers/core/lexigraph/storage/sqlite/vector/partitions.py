@@ -44,12 +44,13 @@ CREATE VIRTUAL TABLE words_{n} USING fts5(
     text, further, content='record_{n}', content_rowid='key', tokenize='{tokenizer}'
 )
 """
+_TERMS = "CREATE VIRTUAL TABLE terms_{n} USING fts5vocab(words_{n}, instance)"
 # names are looked up by their beginnings, and a stem is not always the beginning of its word
 _TOKENIZERS = {"entity": "unicode61 remove_diacritics 2"}
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
 _FEW_HOLES = 1_000
 _PARTITIONS = "SELECT number, tenant, name, label, dimension, epoch, next_key, holes, live FROM partitions"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,16 @@ class Partition:
         """The full-text table over them."""
         return f"words_{self.number}"
 
+    @property
+    def terms(self) -> str:
+        """The places of words in it, a row each."""
+        return f"terms_{self.number}"
+
+    @property
+    def tokenizer(self) -> str:
+        """How it cuts texts into words."""
+        return _TOKENIZERS.get(self.name, _TOKENIZER)
+
 
 def add_further_words(connection: sqlite3.Connection) -> None:
     """Bring a file of format 1, where texts were indexed by the words of English alone, to format 2."""
@@ -93,7 +104,13 @@ def add_further_words(connection: sqlite3.Connection) -> None:
         connection.execute(f"INSERT INTO words_{number} (words_{number}) VALUES ('rebuild')")
 
 
-MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {1: add_further_words, 2: ""}
+def add_terms(connection: sqlite3.Connection) -> None:
+    """Bring a file of format 3, without the places of words, to format 4."""
+    for number in numbers(connection):
+        connection.execute(_TERMS.format(n=number))
+
+
+MIGRATIONS: Mapping[int, str | Callable[[sqlite3.Connection], None]] = {1: add_further_words, 2: "", 3: add_terms}
 
 
 def partitions_of(connection: sqlite3.Connection, tenant: str) -> list[Partition]:
@@ -119,9 +136,11 @@ def create(connection: sqlite3.Connection, tenant: str, name: IndexName, label: 
     number: int = connection.execute("SELECT last_insert_rowid()").fetchone()[0]
     for statement in _TABLES.format(n=number).split(";\n")[:-1]:
         connection.execute(statement)
-    connection.execute(_WORDS.format(n=number, tokenizer=_TOKENIZERS.get(name, _TOKENIZER)))
-    ledger.watch(connection, f"record_{number}")
-    return Partition(number, tenant, name, label, dimension, epoch, 1, 0, 0)
+    made = Partition(number, tenant, name, label, dimension, epoch, 1, 0, 0)
+    connection.execute(_WORDS.format(n=number, tokenizer=made.tokenizer))
+    connection.execute(_TERMS.format(n=number))
+    ledger.watch(connection, made.records)
+    return made
 
 
 def put(connection: sqlite3.Connection, partition: Partition, records: Mapping[str, VectorRecord]) -> None:
@@ -157,6 +176,7 @@ def remove(connection: sqlite3.Connection, partition: Partition, ids: Sequence[s
 
 def drop(connection: sqlite3.Connection, partition: Partition) -> None:
     """Remove a partition with all that it holds."""
+    connection.execute(f"DROP TABLE {partition.terms}")
     connection.execute(f"DROP TABLE {partition.words}")
     connection.execute(f"DROP TABLE {partition.records}")
     connection.execute("DELETE FROM holes WHERE partition = ?", (partition.number,))

@@ -20,7 +20,7 @@ _COUNTS = 2_000  # of a partition
 _IDS = 50_000  # of a partition: 11 MB
 _WITH_IDS = 4  # partitions
 _POSTINGS = 1_000_000  # rows of words that are kept, in all partitions together: 16 MB
-_WORDS = 5_000  # words whose rows are kept, or that were asked for
+_WORDS = 5_000  # words whose rows are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,6 @@ class Recent:
         # by partition and FTS5 term, the one asked for last at the end
         self._postings: dict[tuple[int, str], tuple[Partition, Scored]] = {}
         self._rows, self._lock = 0, Lock()  # in all of these, and who may change them
-        self._met: set[tuple[int, str]] = set()
 
     def scored(self, partition: Partition, text: str, prefix: bool) -> Scored | None:
         """Return the rows that a text finds; None when they are not known."""
@@ -99,7 +98,7 @@ class Recent:
         return known[1]
 
     def postings(self, partition: Partition, term: str) -> Scored | None:
-        """Return the rows with an FTS5 term, by key, with its scores; None when they are not known."""
+        """Return the rows with an FTS5 term, by key, with what it is worth to them; None when they are not known."""
         with self._lock:
             found = self._taken(partition, term)
             if found is None or found[0] != partition:
@@ -124,11 +123,3 @@ class Recent:
     def _put(self, partition: Partition, term: str, rows: Scored) -> None:
         self._postings[partition.number, term] = partition, rows
         self._rows += len(rows.keys)
-
-    def met(self, partition: Partition, term: str) -> bool:
-        """Note that a term was asked for; return whether it was before."""
-        if len(self._met) > _WORDS:
-            self._met = set()
-        before = (partition.number, term) in self._met
-        self._met.add((partition.number, term))
-        return before

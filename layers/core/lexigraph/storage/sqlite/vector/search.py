@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import nsmallest
@@ -18,6 +18,7 @@ from lexigraph.storage.sqlite.database import in_batches, marks
 from lexigraph.storage.sqlite.filters import Sql, filter_sql
 from lexigraph.storage.sqlite.vector.fulltext import score_words
 from lexigraph.storage.sqlite.vector.partitions import Partition
+from lexigraph.storage.sqlite.vector.postings import Lengths, integers
 from lexigraph.storage.sqlite.vector.recent import Recent, Scored
 from lexigraph.storage.sqlite.vector.seen import SeenRecords, score_seen_words
 from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
@@ -32,6 +33,14 @@ _BLOCK = 512  # records that stay in a core's cache while each query is multipli
 _MARGIN = 2e-5  # more than float32 sums of the same products differ with their order
 
 
+class Known:
+    """What the searches of a store keep for the next ones, while ``file`` tells the same of it. Threads may share one."""
+
+    def __init__(self, file: Callable[[], object] = lambda: None) -> None:
+        self.recent, self.lengths = Recent(), Lengths(file)
+        self.seen = SeenRecords(self.lengths)
+
+
 class Search:
     """Answers requests from what one transaction sees. ``patient`` as in :meth:`Sidecars.view`."""
 
@@ -39,15 +48,13 @@ class Search:
         self,
         connection: sqlite3.Connection,
         sidecars: Sidecars,
-        recent: Recent,
-        seen: SeenRecords,
+        known: Known,
         tenant: Tenant,
         partitions: Mapping[IndexName, Partition],
         *,
         patient: bool,
     ) -> None:
-        self._connection, self._sidecars, self._recent, self._tenant = connection, sidecars, recent, tenant.whole
-        self._seen = seen
+        self._connection, self._sidecars, self._known, self._tenant = connection, sidecars, known, tenant.whole
         self._rights = tenant.rights if isinstance(tenant, View) else None
         self._partitions, self._patient = partitions, patient
         self._passing: dict[str, frozenset[str]] = {}
@@ -90,15 +97,24 @@ class Search:
         if self._rights and filters:
             found = self._seen_words(partition, request, self._rights, filters)
         else:
-            # keys have passed already
-            tagged = _tagged(self._tenant, filters) if filters is not None and ids is None else None
-            at = self._connection, partition, request.text, self._recent
-            found = score_words(*at, prefix=request.prefix, tagged=tagged)
+            at = self._connection, partition, request.text, self._known.recent, self._known.lengths
+            found = score_words(*at, prefix=request.prefix)
+            if filters is not None and ids is None:  # given ones have passed already
+                found = self._passing_words(partition, found, filters)
         return self._hits(partition, request, found.best(request.k) if ids is None else found.of(keys))
+
+    def _passing_words(self, partition: Partition, found: Scored, filters: Filter) -> Scored:
+        """Return the rows whose sources pass: asked of each, as there are fewer of them than of sources."""
+        condition, parameters = _tagged(self._tenant, filters)
+        tagged = f"EXISTS (SELECT 1 FROM tags WHERE tags.source = r.source AND {condition})"
+        rows = f"json_each(?) AS found JOIN {partition.records} AS r ON r.key = found.value"
+        query = f"SELECT json_group_array(r.key) FROM {rows} WHERE {tagged}"
+        passing = self._connection.execute(query, [json.dumps(found.keys.tolist()), *parameters]).fetchone()[0]
+        return found.among(np.sort(integers(passing)))
 
     def _seen_words(self, partition: Partition, request: SearchRequest, rights: Filter, filters: Filter) -> Scored:
         """Score by the words of what the view sees, as if there were nothing else; then by the filters of the request."""
-        seen = self._seen.of(self._connection, partition, self._sources_passing(rights))
+        seen = self._known.seen.of(self._connection, partition, self._sources_passing(rights))
         found = score_seen_words(self._connection, partition, request.text, seen, prefix=request.prefix)
         if filters is rights or request.ids is not None:
             return found
@@ -182,7 +198,7 @@ class Search:
         above = [found for found in scores if found[1] > edge]
         tied = [key for key, score in scores if score == edge]
         if len(above) + len(tied) > k:
-            ids = self._recent.ids(partition)
+            ids = self._known.recent.ids(partition)
             if unknown := [key for key in tied if key not in ids]:
                 query = f"SELECT key, id FROM {partition.records} WHERE key IN (SELECT value FROM json_each(?))"
                 ids.update(self._connection.execute(query, (json.dumps(unknown),)))

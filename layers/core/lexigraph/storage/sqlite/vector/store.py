@@ -1,6 +1,6 @@
 """The embedded vector store: records and full text in ``vectors.sqlite``, exact cosine over a memory-mapped copy.
 
-A tenant's index is a partition (partitions.py), BM25 is that of FTS5 (fulltext.py), the copy of the vectors is a cache
+A tenant's index is a partition (partitions.py), BM25 is over FTS5 (fulltext.py), the copy of the vectors is a cache
 (sidecar.py). A committed write is seen by the next search of every process.
 """
 
@@ -20,9 +20,7 @@ from lexigraph.storage.sqlite.database import Create, Database, in_batches, mark
 from lexigraph.storage.sqlite.filters import filterable_json
 from lexigraph.storage.sqlite.vector import partitions
 from lexigraph.storage.sqlite.vector.partitions import Partition
-from lexigraph.storage.sqlite.vector.recent import Recent
-from lexigraph.storage.sqlite.vector.search import Search, sources_passing
-from lexigraph.storage.sqlite.vector.seen import SeenRecords
+from lexigraph.storage.sqlite.vector.search import Known, Search, sources_passing
 from lexigraph.storage.sqlite.vector.sidecar import Moved, Sidecars
 
 _ATTEMPTS = 10
@@ -45,7 +43,7 @@ class SqliteVectorStore:
             path, partitions.SCHEMA, version=partitions.VERSION, migrations=partitions.MIGRATIONS, create=create
         )
         self._sidecars = Sidecars(path.parent)
-        self._recent, self._seen = Recent(), SeenRecords()
+        self._known = Known(lambda: self._database.file)
         self._sweep()
 
     # ------------------------------------------------------------ writing
@@ -158,7 +156,7 @@ class SqliteVectorStore:
             own = self._own(known)
             for index in {request.index for request in requests} - own.keys():
                 self._refuse_other_embedding(known, index)
-            search = Search(connection, self._sidecars, self._recent, self._seen, tenant, own, patient=patient)
+            search = Search(connection, self._sidecars, self._known, tenant, own, patient=patient)
             return search.answer(requests)
 
     def _rows(
