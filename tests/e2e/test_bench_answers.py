@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lexigraph.cli import bench_quality
+from lexigraph.cli.bench import quality
 from lexigraph.cli.exits import ExitCode
 from tests.e2e.commandline import Outcome, here
 from tests.standins.llm_server import ScriptedLLMServer
@@ -121,10 +121,10 @@ def test_figures_of_answers_are_shown_with_their_questions_and_by_type_when_want
 
 def test_off_a_terminal_a_line_now_and_then_tells_how_many_questions_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     told = StringIO()
-    advance = bench_quality.counting(Console(file=told), "bm25")
+    advance = quality.counting(Console(file=told), "bm25")
     advance(1, 2_000)
     assert told.getvalue() == ""
-    monkeypatch.setattr(bench_quality, "_LINE_SECONDS", 0.0)
+    monkeypatch.setattr(quality, "_LINE_SECONDS", 0.0)
     advance(2, 2_000)
     assert told.getvalue() == "bm25: 2/2,000 questions\n"
 

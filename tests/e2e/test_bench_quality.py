@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lexigraph.cli.bench_quality import COMPARED
+from lexigraph.cli.bench.quality import COMPARED
 from lexigraph.cli.exits import ExitCode
 from lexigraph.retrieval.catalogue import RETRIEVERS
 from tests.e2e.commandline import Outcome, here

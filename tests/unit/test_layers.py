@@ -140,7 +140,7 @@ def test_stages_know_no_way_of_retrieving_and_ways_no_other_way() -> None:
         "lexigraph.evaluation.index",
         "lexigraph.evaluation.quality",
         "lexigraph.client",
-        *sorted({f"lexigraph.cli.{where.partition('.')[0]}" for where in MODULES.values()}),
+        *sorted({f"lexigraph.cli.{where.rpartition('.')[0]}" for where in MODULES.values()}),
     ],
 )
 def test_importing_a_module_loads_nothing_heavy(module: str) -> None:

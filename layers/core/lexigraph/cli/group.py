@@ -36,7 +36,7 @@ MODULES = {
     "serve": "serve.serve",
     "mcp": "serve.mcp",
     "keys": "keys.app",
-    "bench": "bench.app",
+    "bench": "bench.commands.app",
 }
 # global options that may also stand behind the command; True for those that take a value
 HOISTED = {"--data": True, "--tenant": True, "--set": True, "--verbose": False, "-v": False}

@@ -8,8 +8,8 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from lexigraph.cli.bench_folder import FolderArgument, IndexOption, taken_in
-from lexigraph.cli.bench_quality import check_run, chosen, counting, write_run
+from lexigraph.cli.bench.folder import FolderArgument, IndexOption, taken_in
+from lexigraph.cli.bench.quality import check_run, chosen, counting, write_run
 from lexigraph.cli.comparison import budgets_dict, percent, show_compared, table_of
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexigraph.cli.bench_quality import kept_or_temporary
+from lexigraph.cli.bench.quality import kept_or_temporary
 from lexigraph.cli.invocation import Invocation
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import InvalidInput

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexigraph.cli.bench_folder import FolderArgument, IndexOption, taken_in
-from lexigraph.cli.bench_quality import counting
+from lexigraph.cli.bench.folder import FolderArgument, IndexOption, taken_in
+from lexigraph.cli.bench.quality import counting
 from lexigraph.cli.invocation import Invocation, current
 from lexigraph.cli.output import printable
 from lexigraph.model.errors import ModelUnavailable

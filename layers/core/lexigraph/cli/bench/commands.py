@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from lexigraph.cli.bench_answers import answers
-from lexigraph.cli.bench_quality import kept_or_temporary, quality
-from lexigraph.cli.bench_questions import questions
+from lexigraph.cli.bench.answers import answers
+from lexigraph.cli.bench.quality import kept_or_temporary, quality
+from lexigraph.cli.bench.questions import questions
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import print_json
