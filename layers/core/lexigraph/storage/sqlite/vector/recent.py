@@ -17,8 +17,6 @@ _ROWS = 20_000  # of a text that is remembered: 320 kB
 _LENGTH = 10_000  # of such a text, and of the words counted, in characters
 _PARTITIONS = 32
 _COUNTS = 2_000  # of a partition
-_IDS = 50_000  # of a partition: 11 MB
-_WITH_IDS = 4  # partitions
 _POSTINGS = 1_000_000  # rows of words that are kept, in all partitions together: 16 MB
 _WORDS = 5_000  # words whose rows are kept
 
@@ -30,15 +28,13 @@ class Scored:
     keys: NDArray[np.int64]
     scores: NDArray[np.float64]
 
-    def best(self, k: int) -> list[tuple[int, float]]:
-        """Return key and score of the ``k`` best, and of all that tie with the last of them."""
-        if k >= len(self.keys):
-            return list(zip(self.keys.tolist(), self.scores.tolist(), strict=True))
-        return self._where(self.scores >= np.partition(self.scores, len(self.scores) - k)[len(self.scores) - k])
+    def listed(self) -> list[tuple[int, float]]:
+        """Return key and score of each row."""
+        return list(zip(self.keys.tolist(), self.scores.tolist(), strict=True))
 
     def of(self, keys: Sequence[int]) -> list[tuple[int, float]]:
         """Return key and score of the rows that have one of these keys."""
-        return self._where(np.isin(self.keys, np.asarray(keys, np.int64)))
+        return self.where(np.isin(self.keys, np.asarray(keys, np.int64))).listed()
 
     def among(self, keys: NDArray[np.int64]) -> "Scored":
         """Return the rows that have one of these keys; both by key."""
@@ -51,9 +47,6 @@ class Scored:
         """Return the rows that are chosen."""
         return Scored(self.keys[chosen], self.scores[chosen])
 
-    def _where(self, chosen: NDArray[np.bool_]) -> list[tuple[int, float]]:
-        return list(zip(self.keys[chosen].tolist(), self.scores[chosen].tolist(), strict=True))
-
 
 class Recent:
     """Scores of the last texts, and numbers of rows by word. Threads may share one; what it holds is bounded."""
@@ -62,7 +55,6 @@ class Recent:
         # replaced, never changed
         self._texts: tuple[tuple[str, bool, Partition, Scored], ...] = ()
         self._counts: dict[int, tuple[Partition, dict[tuple[str, int], int]]] = {}
-        self._ids: dict[int, tuple[Partition, dict[int, str]]] = {}
         # by partition and FTS5 term, the one asked for last at the end
         self._postings: dict[tuple[int, str], tuple[Partition, Scored]] = {}
         self._rows, self._lock = 0, Lock()  # in all of these, and who may change them
@@ -86,15 +78,6 @@ class Recent:
             if len(self._counts) >= _PARTITIONS:
                 self._counts = {}
             known = self._counts[partition.number] = partition, {}
-        return known[1]
-
-    def ids(self, partition: Partition) -> dict[int, str]:
-        """Return the known ids of records by key: to be read, and added to."""
-        known = self._ids.get(partition.number)
-        if known is None or known[0] != partition or len(known[1]) > _IDS:
-            if len(self._ids) >= _WITH_IDS:
-                self._ids = {}
-            known = self._ids[partition.number] = partition, {}
         return known[1]
 
     def postings(self, partition: Partition, term: str) -> Scored | None:

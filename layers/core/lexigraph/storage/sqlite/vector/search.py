@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ _hit = partial(tuple.__new__, Hit)  # half the time of a call with as many argum
 
 _AT_ONCE = 8  # vectors multiplied together: enough to read the matrix seldom, few enough for a small result
 _BLOCK = 512  # records that stay in a core's cache while each query is multiplied by them
+_STEPS = 3  # of a walk through all ids take as long as reading the id of one record
 _MARGIN = 2e-5  # more than float32 sums of the same products differ with their order
 
 
@@ -101,7 +102,7 @@ class Search:
             found = score_words(*at, prefix=request.prefix)
             if filters is not None and ids is None:  # given ones have passed already
                 found = self._passing_words(partition, found, filters)
-        return self._hits(partition, request, found.best(request.k) if ids is None else found.of(keys))
+        return self._hits(partition, request, self._best(partition, found, request.k) if ids is None else found.of(keys))
 
     def _passing_words(self, partition: Partition, found: Scored, filters: Filter) -> Scored:
         """Return the rows whose sources pass: asked of each, as there are fewer of them than of sources."""
@@ -182,7 +183,8 @@ class Search:
     def _hits(self, partition: Partition, request: SearchRequest, scores: Scores) -> list[Hit]:
         """Return the best ``k`` of the request, or all of given ids, as hits: best first, ties by id."""
         if request.ids is None and len(scores) > request.k:
-            scores = self._first(partition, scores, request.k)
+            keys, likeness = zip(*scores, strict=True)
+            scores = self._best(partition, Scored(np.array(keys, np.int64), np.array(likeness)), request.k)
         bring = request.vectors and partition.dimension > 0
         self._know(partition, [key for key, _ in scores], with_vectors=bring)
         records, vectors = self._records[partition.number], self._vectors[partition.number]
@@ -192,18 +194,30 @@ class Search:
             for negative, id_, (key, _, source, chunk, text) in ordered
         ]
 
-    def _first(self, partition: Partition, scores: Scores, k: int) -> Scores:
-        """Return the ``k`` best, of those that tie with the last, which may be hundreds, the first by id."""
-        edge = sorted([score for _, score in scores], reverse=True)[k - 1]
-        above = [found for found in scores if found[1] > edge]
-        tied = [key for key, score in scores if score == edge]
-        if len(above) + len(tied) > k:
-            ids = self._known.recent.ids(partition)
-            if unknown := [key for key in tied if key not in ids]:
-                query = f"SELECT key, id FROM {partition.records} WHERE key IN (SELECT value FROM json_each(?))"
-                ids.update(self._connection.execute(query, (json.dumps(unknown),)))
-            tied = nsmallest(k - len(above), tied, key=ids.__getitem__)
-        return above + [(key, edge) for key in tied]
+    def _best(self, partition: Partition, found: Scored, k: int) -> Scores:
+        """Return the ``k`` best, of those that tie with the last, which may be thousands, the first by id."""
+        if len(found.keys) <= k:
+            return found.listed()
+        edge = np.partition(found.scores, len(found.scores) - k)[len(found.scores) - k]
+        above, tied = found.where(found.scores > edge).listed(), found.where(found.scores == edge)
+        last = tied.keys.tolist()
+        if len(above) + len(last) > k:
+            last = self._first_by_id(partition, last, k - len(above))
+        return above + [(key, float(edge)) for key in last]
+
+    def _first_by_id(self, partition: Partition, keys: list[int], most: int) -> list[int]:
+        """Return the ``most`` of some keys whose ids come first.
+
+        Of very many it is quicker to look for the first through all ids, in which they are scattered, than to read theirs.
+        """
+        through = partition.live * most // len(keys)
+        if through < _STEPS * len(keys):
+            among = set(keys)
+            walked = self._connection.execute(f"SELECT key FROM {partition.records} ORDER BY id LIMIT ?", (4 * through,))
+            if len(first := list(islice((key for (key,) in walked if key in among), most))) == most:
+                return first
+        query = f"SELECT key FROM {partition.records} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?"
+        return [key for (key,) in self._connection.execute(query, (json.dumps(keys), most))]
 
     def _keys(self, partition: Partition, ids: Iterable[str], filters: Filter | None, *, with_vectors: bool) -> list[int]:
         unique = tuple(dict.fromkeys(ids))
