@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import log1p
 from pathlib import Path
 from random import Random
@@ -541,6 +542,10 @@ def test_what_is_remembered_of_searches_is_bounded(opened: Callable[[], SqliteVe
     assert len(recent._counts) <= 32
     assert max(len(counts) for _, counts in recent._counts.values()) <= 2_100
     partition, _ = next(iter(recent._counts.values()))
+    for number in range(6):
+        recent.ids(replace(partition, number=number)).update((key, "e") for key in range(60_000))
+        assert not recent.ids(replace(partition, number=number)), "too many ids are kept"
+    assert len(recent._ids) <= 4
     for n in range(1_500):
         recent.keep_postings(partition, f"w{n}", Scored(np.arange(1_000), np.zeros(1_000)))
     assert sum(len(rows.keys) for _, rows in recent._postings.values()) == 1_000_000

@@ -17,6 +17,8 @@ _ROWS = 20_000  # of a text that is remembered: 320 kB
 _LENGTH = 10_000  # of such a text, and of the words counted, in characters
 _PARTITIONS = 32
 _COUNTS = 2_000  # of a partition
+_IDS = 50_000  # of a partition: 11 MB
+_WITH_IDS = 4  # partitions
 _POSTINGS = 1_000_000  # rows of words that are kept, in all partitions together: 16 MB
 _WORDS = 5_000  # words whose rows are kept
 
@@ -55,6 +57,7 @@ class Recent:
         # replaced, never changed
         self._texts: tuple[tuple[str, bool, Partition, Scored], ...] = ()
         self._counts: dict[int, tuple[Partition, dict[tuple[str, int], int]]] = {}
+        self._ids: dict[int, tuple[Partition, dict[int, str]]] = {}
         # by partition and FTS5 term, the one asked for last at the end
         self._postings: dict[tuple[int, str], tuple[Partition, Scored]] = {}
         self._rows, self._lock = 0, Lock()  # in all of these, and who may change them
@@ -78,6 +81,15 @@ class Recent:
             if len(self._counts) >= _PARTITIONS:
                 self._counts = {}
             known = self._counts[partition.number] = partition, {}
+        return known[1]
+
+    def ids(self, partition: Partition) -> dict[int, str]:
+        """Return the known ids of records by key: to be read, and added to."""
+        known = self._ids.get(partition.number)
+        if known is None or known[0] != partition or len(known[1]) > _IDS:
+            if len(self._ids) >= _WITH_IDS:
+                self._ids = {}
+            known = self._ids[partition.number] = partition, {}
         return known[1]
 
     def postings(self, partition: Partition, term: str) -> Scored | None:

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
@@ -210,14 +211,18 @@ class Search:
 
         Of very many it is quicker to look for the first through all ids, in which they are scattered, than to read theirs.
         """
+        ids = self._known.recent.ids(partition)
+        unknown = [key for key in keys if key not in ids]
         through = partition.live * most // len(keys)
-        if through < _STEPS * len(keys):
+        if through < _STEPS * len(unknown):
             among = set(keys)
             walked = self._connection.execute(f"SELECT key FROM {partition.records} ORDER BY id LIMIT ?", (4 * through,))
             if len(first := list(islice((key for (key,) in walked if key in among), most))) == most:
                 return first
-        query = f"SELECT key FROM {partition.records} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?"
-        return [key for (key,) in self._connection.execute(query, (json.dumps(keys), most))]
+        if unknown:
+            query = f"SELECT key, id FROM {partition.records} WHERE key IN (SELECT value FROM json_each(?))"
+            ids.update(self._connection.execute(query, (json.dumps(unknown),)))
+        return nsmallest(most, keys, key=ids.__getitem__)
 
     def _keys(self, partition: Partition, ids: Iterable[str], filters: Filter | None, *, with_vectors: bool) -> list[int]:
         unique = tuple(dict.fromkeys(ids))
