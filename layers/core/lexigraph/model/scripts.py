@@ -133,14 +133,19 @@ def told_language(text: str) -> str:
     return latin_language(_LATIN_WORD.findall(text.lower()))
 
 
+def has_unspaced(text: str) -> bool:
+    """Tell whether a text has letters of a script that has no blanks between words."""
+    return not text.isascii() and re.search(_RUN, text) is not None
+
+
 def pieces(word: str) -> list[str]:
     """Return the parts of a word that are written without blanks, and those that are not, in order."""
-    return re.findall(_PIECE, word) if re.search(_RUN, word) else [word]
+    return re.findall(_PIECE, word) if has_unspaced(word) else [word]
 
 
 def is_unspaced(piece: str) -> bool:
     """Tell whether a piece of a word is in a script that has no blanks between words."""
-    return re.match(_RUN, piece) is not None
+    return not piece.isascii() and re.match(_RUN, piece) is not None
 
 
 def grams(run: str) -> list[str]:

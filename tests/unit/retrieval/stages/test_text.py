@@ -1,11 +1,14 @@
 """Words, stems and names: what the pure parts of retrieval compare."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.stages.text import StemFinder, holder, longest, names, same_thing, stem, stems, words
+from lexigraph.model.scripts import MARKS, grams, is_unspaced, pieces
+from lexigraph.retrieval.stages.text import StemFinder, fold, holder, longest, names, same_thing, stem, stems, words
 
 
 def keys(text: str, **options: bool) -> list[str]:
@@ -98,6 +101,23 @@ def test_stems_are_found_in_a_text_as_if_every_word_were_stemmed(text: str, held
 def test_finding_stems_agrees_with_stemming_whatever_the_text(text: str, asked: list[str]) -> None:
     wanted = tuple(dict.fromkeys(s for part in asked for s in stems(part)))
     texts = [" ".join([text, *asked[:2]]), *asked, text]
+    held = {(at, stem(word)) for at, said in enumerate(texts) for word in words(said)}
+    found = {(at, wanted[place]) for at, place in StemFinder(wanted).found_in(texts)}
+    assert found == {(at, word) for at, word in held if word in wanted}
+
+
+MIXED = st.text(alphabet="ab sé’я\uff76\uff9e灯台のไท🙂-1Ω", max_size=30)
+
+
+@given(MIXED)
+def test_words_of_a_text_of_several_scripts_are_cut_each_by_its_own(text: str):
+    cut = [piece for word in re.findall(rf"[\w{MARKS}]+", fold(text)) for piece in pieces(word)]
+    assert words(text) == [part for piece in cut for part in (grams(piece) if is_unspaced(piece) else [piece])]
+
+
+@given(st.lists(MIXED, max_size=5), st.text(alphabet="abs é1", max_size=8))
+def test_stems_are_found_in_texts_of_several_scripts_as_if_every_word_were_stemmed(texts: list[str], asked: str):
+    wanted = tuple(dict.fromkeys(stems(asked)))
     held = {(at, stem(word)) for at, said in enumerate(texts) for word in words(said)}
     found = {(at, wanted[place]) for at, place in StemFinder(wanted).found_in(texts)}
     assert found == {(at, word) for at, word in held if word in wanted}

@@ -15,6 +15,7 @@ from lexigraph.model.scripts import (
     PARTICLE,
     UNSPACED,
     grams,
+    has_unspaced,
     in_other_script,
     is_unspaced,
     pieces,
@@ -69,8 +70,9 @@ def fold(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, folded; pairs of letters where no blanks part them."""
-    found = _WORD.findall(fold(text))
-    if not in_other_script(text):
+    folded = fold(text)
+    found = _WORD.findall(folded)
+    if not has_unspaced(folded):
         return found
     cut = [piece for word in found for piece in pieces(word)]
     return [word for piece in cut for word in (grams(piece) if is_unspaced(piece) else [piece])]
@@ -93,7 +95,8 @@ class StemFinder:
     """Tells which of some stems texts hold, without taking the texts apart: most hold few of them.
 
     An English word begins with its stem but for the stem's last letter (``countri``, ``country``), except dying, lying and
-    tying. Where a question is in another ``language``, or it or a text in another script, texts are taken apart.
+    tying. Where a question is in another ``language`` or script, texts are taken apart; so are those whose words no blanks
+    part.
     """
 
     def __init__(self, wanted: Sequence[str], language: str = "") -> None:
@@ -106,12 +109,13 @@ class StemFinder:
 
     def found_in(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """Return which text holds which stem, as places among those given; all texts are searched as one."""
-        apart = {at for at, text in enumerate(texts) if self._apart or in_other_script(text)}
+        folded = list(map(fold, texts))
+        apart = {at for at, text in enumerate(folded) if self._apart or has_unspaced(text)}
         held = [(at, frozenset(stems(texts[at], self._language))) for at in sorted(apart)]
         found = [(at, place) for at, has in held for place, sought in enumerate(self._wanted) if sought in has]
         if self._apart:
             return found
-        folded = ["" if at in apart else fold(text) for at, text in enumerate(texts)]
+        folded = ["" if at in apart else text for at, text in enumerate(folded)]
         ends = list(accumulate([len(text) + 1 for text in folded]))
         joined = "\n".join(folded)
         find, word_at = joined.find, _WORD.match

@@ -107,8 +107,10 @@ def same_meaning(gate: Gate, keys: Iterable[int], *, senses: bool = False) -> di
     for _ in range(2):
         step = set()
         for side in ("alias", "target"):
-            query = f"""SELECT x.alias, x.target FROM alias x
-                WHERE x.{side} IN ({{}}) AND (x.chunk = {SYNONYMS} OR EXISTS ({said}))"""
+            # a pair may stand in hundreds of chunks, of which the first that is seen will do
+            query = f"""SELECT n.alias, n.target FROM (SELECT DISTINCT alias, target FROM alias WHERE {side} IN ({{}})) n
+                WHERE EXISTS (SELECT 1 FROM alias x WHERE x.alias = n.alias AND x.target = n.target
+                    AND (x.chunk = {SYNONYMS} OR EXISTS ({said})))"""
             for a, b in gate.select(query, frontier):
                 pairs[a].add(b)
                 pairs[b].add(a)
@@ -120,7 +122,8 @@ def same_meaning(gate: Gate, keys: Iterable[int], *, senses: bool = False) -> di
                 step.add(b)
         frontier = step - seen
         seen |= frontier
-    return {k: group for k in start if (group := {o for near in pairs[k] for o in (near, *pairs[near])} - {k})}
+    named = start & pairs.keys()  # few have another name
+    return {k: group for k in named if (group := {o for near in pairs[k] for o in (near, *pairs[near])} - {k})}
 
 
 def meant_here(gate: Gate, found: set[Pair], said: set[Pair]) -> set[Pair]:
