@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -71,6 +72,7 @@ class Loader:
     before: Callable[[str], None] = lambda _: None
     jobs: dict[str, Job] = field(default_factory=dict)
     loaded: dict[str, set[str]] = field(default_factory=dict)  # files by source
+    _turn: Lock = field(default_factory=Lock)
 
     def answer(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[str, str] | None:
         """Answer one request; return code and message of an error."""
@@ -87,7 +89,8 @@ class Loader:
         if request.command == "DELETE":
             job.status = "LOAD_CANCELLED_BY_USER"
             return _reply(request, {})
-        self._go_on(job)
+        with self._turn:  # who asked for the last status may be gone, and the load going on
+            self._go_on(job)
         options = {name: values[0] for name, values in parse_qs(where.query).items()}
         return _reply(request, self._told(job, options))
 
