@@ -109,13 +109,14 @@ class StemFinder:
 
     def found_in(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """Return which text holds which stem, as places among those given; all texts are searched as one."""
-        folded = list(map(fold, texts))
-        apart = {at for at, text in enumerate(folded) if self._apart or has_unspaced(text)}
-        held = [(at, frozenset(stems(texts[at], self._language))) for at in sorted(apart)]
+        folded = [] if self._apart else list(map(fold, texts))
+        apart = range(len(texts)) if self._apart else [at for at, text in enumerate(folded) if has_unspaced(text)]
+        held = [(at, frozenset(stems(texts[at], self._language))) for at in apart]
         found = [(at, place) for at, has in held for place, sought in enumerate(self._wanted) if sought in has]
         if self._apart:
             return found
-        folded = ["" if at in apart else text for at, text in enumerate(folded)]
+        for at in apart:
+            folded[at] = ""
         ends = list(accumulate([len(text) + 1 for text in folded]))
         joined = "\n".join(folded)
         find, word_at = joined.find, _WORD.match
