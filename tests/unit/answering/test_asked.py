@@ -57,6 +57,17 @@ def test_words_that_nothing_found_has_are_told_as_they_were_written(results):
     assert found.missing == ("Hydrogen",)
 
 
+@pytest.mark.parametrize("told", ["AUTHORS: Ada Byron", "The author is Ada Byron.", "It was written by Ada Byron."])
+@pytest.mark.parametrize("question", ["Who wrote moor?", "Who is the author of moor?"])
+def test_who_wrote_a_thing_is_its_author(results, question, told):
+    assert asked(question, results, ("moor.md", told, 0.9)).missing == ()
+
+
+def test_bytes_that_are_written_and_an_authority_have_no_author(results):
+    said = "The bytes written to the port need an authorization."
+    assert asked("Who wrote moor?", results, ("moor.md", said, 0.9)).missing == ("wrote",)
+
+
 def test_what_only_compares_need_not_be_said(results):
     rows = [("alpha.md", "Alpha is quick.", 0.9), ("beta.md", "Beta is slow.", 0.8)]
     assert asked("What is the difference between Alpha and Beta?", results, *rows).missing == ()

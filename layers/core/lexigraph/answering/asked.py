@@ -11,9 +11,10 @@ from itertools import pairwise, takewhile
 from lexigraph.answering.candidates import EDGES, Candidate, names_in, says_name
 from lexigraph.answering.compared import RELATION, Side, compared
 from lexigraph.answering.identifiers import identifiers, share_held
+from lexigraph.answering.wording import stems
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.scripts import told_language
-from lexigraph.retrieval.stages.text import STOP_WORDS, stems
+from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _ASKS = re.compile(
     r"\b(?:who|whom|whose|what|which|when|where|why|how|list|name|compare|explain|tell|show)\b", re.IGNORECASE

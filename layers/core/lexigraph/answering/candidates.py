@@ -9,9 +9,10 @@ from urllib.parse import unquote
 
 from lexigraph.answering import citations
 from lexigraph.answering.context import ExternalText, external_citation
+from lexigraph.answering.wording import stems
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
-from lexigraph.retrieval.stages.text import STOP_WORDS, stems
+from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _MOST = 100
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"

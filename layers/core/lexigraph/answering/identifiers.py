@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from lexigraph.answering.candidates import EDGES
-from lexigraph.retrieval.stages.text import stems
+from lexigraph.answering.wording import stems
 
 # CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5; limits.conf, but Node.js is a name
 _IDENTIFIER = re.compile(

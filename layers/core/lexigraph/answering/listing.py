@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from lexigraph.answering import citations
 from lexigraph.answering.candidates import Candidate
 from lexigraph.answering.extractive import Quotation, labelled, sentence
+from lexigraph.answering.wording import stems
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import Citation
 from lexigraph.retrieval.stages.results import scored_statement
-from lexigraph.retrieval.stages.text import stems
 
 _ASKS = re.compile(
     r"\W*(?:please |can you |could you |i (?:need|want) )?"

@@ -414,6 +414,29 @@ def test_what_has_no_subject_stands_under_its_heading(read):
     assert values(extraction) == ["port.close(): Closes the port and frees its memory."]
 
 
+def test_a_section_of_nothing_but_names_says_what_its_heading_calls_them(read):
+    made = read(
+        ("paragraph", ("DESCRIPTION",), "Moors a boat at the pier."),
+        ("paragraph", ("AUTHORS",), "Ada Byron <ada@harbour.test>, Grace Murray <grace@harbour.test>"),
+        ("paragraph", ("SEE ALSO",), "unmoor(8)"),
+        ("paragraph", ("Contents",), "6.1"),
+        title="moor(8) - moor a boat",
+    )
+    assert values(made) == [
+        "moor(8): Moors a boat at the pier.",
+        "moor(8): AUTHORS: Ada Byron <ada@harbour.test>, Grace Murray <grace@harbour.test>",
+    ]
+
+
+def test_what_a_section_says_is_not_joined_by_its_lines_of_names(read):
+    made = read(
+        ("paragraph", ("AUTHORS",), "Ada Byron"),
+        ("paragraph", ("AUTHORS",), "Many others helped with the moorings of the harbour."),
+        title="moor(8)",
+    )
+    assert not any("Ada Byron" in value for value in values(made))
+
+
 def test_a_question_stays_with_its_answer(read):
     text = "Why does the crane stop? The wind is too strong."
     assert values(read(text)) == [text]

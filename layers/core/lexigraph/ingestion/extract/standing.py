@@ -37,6 +37,7 @@ _NUMBERED = re.compile(r"(?<!\S)\d+(?:\.\d+)+\.? (?=[A-Z])")  # a line of a tabl
 _FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)?https?://\S+")
 _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
 _WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _BELOW = re.compile(r"\b(?:following|below)\b")
 _BULLET = re.compile(r"^(?:[-*+•‣◦▪–]|\(?\w{1,3}[.)])\s+")
 _PRONOUN = re.compile(r"(?:It|They|He|She|This|That|These|Those|Such|Its|Their)\b")
@@ -178,7 +179,17 @@ def stand(sentences: Sequence[Sentence], title: str, headings: Sequence[str], be
     if headings and _ELSEWHERE.fullmatch(headings[-1].strip()):
         return []
     about = label(title, headings)
-    return _Section(about, title, before).read(sentences)
+    return _Section(about, title, before).read(sentences) or _only_lines(sentences, title, headings, before)
+
+
+def _only_lines(sentences: Sequence[Sentence], title: str, headings: Sequence[str], before: str) -> list[Standing]:
+    """A section of nothing but short lines, such as the names of its authors, says what its heading calls them."""
+    kept = [s for s in sentences if not (_is_furniture(s) or s.announces or s.shown)]
+    if not headings or before or not kept or not all(_brief(s) and not s.says and _WORD.search(s.text) for s in kept):
+        return []
+    text = "; ".join(s.defined.rstrip(" ;,.") for s in kept)
+    value = _under(f"{headings[-1].rstrip(' :')}: {text}", short(title))
+    return [Standing(kept, value)] if len(value) <= MAX_STATEMENT_CHARS else []
 
 
 class _Section:

@@ -1,0 +1,13 @@
+"""The words by which a question and what may answer it are compared: stems, with what means the same alike. Pure."""
+
+import re
+
+from lexigraph.retrieval.stages import text
+
+# who wrote a thing is told as "AUTHORS" or "written by"; bytes that are written, and an authority, have no author
+_AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b", re.IGNORECASE)
+
+
+def stems(words: str) -> list[str]:
+    """Return the stems of the content words of a text in order, as :func:`lexigraph.retrieval.stages.text.stems` does."""
+    return text.stems(_AUTHORSHIP.sub("authorship", words))
