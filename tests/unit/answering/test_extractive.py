@@ -308,7 +308,30 @@ def test_what_is_quoted_is_the_sentence_of_the_document_and_what_chose_it_the_on
     it = replace(result.statements[0], original="It glows.")
     ((chosen,),) = quoted("What does the kiln do?", SearchResults("", (replace(result, statements=(it,)),)), limit=1)
     assert (chosen.text, chosen.resolved, chosen.start) == ("It glows.", "The kiln glows.", it.start)
-    assert quotation((chosen,)) == "It glows. [S1]"
+    assert quotation((chosen,)) == "It [The kiln] glows. [S1]"
+
+
+@pytest.mark.parametrize(
+    ("text", "resolved", "said"),
+    [
+        ("It began as a list.", "Silverbirch began as a list.", "It [Silverbirch] began as a list. [S1]"),
+        ("Its members\ntake turns", "Juniper Team's members take turns", "Its [Juniper Team] members take turns. [S1]"),
+        ("It owns Tidewater.", "Heron is a team. It owns Tidewater.", "[Heron is a team.] It owns Tidewater. [S1]"),
+        ("This call was removed.", "pipe(2): This call was removed.", "[pipe(2)] This call was removed. [S1]"),
+        ("It glows.", "It glows.", "It glows. [S1]"),
+        ("It glows.", "", "It glows. [S1]"),
+        ("It glows.", f"{'The kiln of the harbour ' * 20}glows.", "It glows. [S1]"),
+        ("It was born of fire.", "The kiln, in 1990, burned.", "It was born of fire. [S1]"),
+        ("Itasca glows.", "The town Itasca glows.", "Itasca glows. [S1]"),
+    ],
+)
+def test_what_a_quoted_pronoun_stands_for_is_told_in_brackets(text, resolved, said):
+    assert quotation(citation(text, resolved=resolved)) == said
+
+
+@pytest.mark.parametrize("resolved", ["S2 glows.", "S2: It glows.", "The [S2 glows.", "[S2] glows.", "s2, S3 glows."])
+def test_what_a_pronoun_stands_for_can_not_fake_a_label(resolved):
+    assert check(quotation(citation("It glows.", resolved=resolved)), 9).cited == (1,)
 
 
 def test_a_sentence_that_says_two_statements_is_quoted_once(results):

@@ -37,6 +37,9 @@ _NEAREST = 3  # quoted below an answer that says "not found"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("not no nor never neither none nobody nothing without cannot t".split())
 _WORD = re.compile(r"\w+")
+_PRONOUN = re.compile(r"(?:It|They|He|She|This|These|That|Those|Its|Their|His|Her)\b")
+_POSSESSIVE = frozenset(["Its", "Their", "His", "Her"])
+_LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
@@ -75,11 +78,30 @@ def quotation(quoted: Quotation) -> str:
     """Return what an answer quotes, and its labels: a sentence, or code and tables whole, fenced, below what leads there."""
     first, labels = quoted[0], "".join(f"[{c.label}]" for c in quoted)
     if first.kind == "prose":
-        return f"{sentence(first.text)} {labels}"
+        return f"{_with_subject(first)} {labels}"
     lead = first.resolved.removesuffix(first.text).strip()
     head = f"{sentence(lead) if lead and lead != first.resolved else _named(first)} {labels}".lstrip()
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(first.text)), default=0))
     return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(first.text))}\n{fence}"
+
+
+def _with_subject(cited: Citation) -> str:
+    """Return a quoted sentence with what it hangs on in brackets, which no reader sees here: what its pronoun stands for,
+    or what leads to it.
+    """
+    quoted = sentence(cited.text)
+    said, found = citations.defused(cited.resolved).rstrip("."), _PRONOUN.match(quoted)
+    if not found or not said:
+        return quoted
+    whole, rest = quoted.rstrip("."), quoted[found.end() :].rstrip(".")
+    if said.endswith(whole):
+        hint, put = said.removesuffix(whole).rstrip(" :"), "[{}] {}{}"
+    else:
+        hint, put = said.removesuffix(rest) if said.endswith(rest) else "", "{1} [{0}]{2}"
+        hint = hint.removesuffix("'s") if found[0] in _POSSESSIVE else hint
+    if not 0 < len(hint) <= _LONGEST_HINT:
+        return quoted
+    return citations.defused(put.format(hint, found[0], quoted[found.end() :]))
 
 
 def _named(cited: Citation) -> str:
