@@ -344,10 +344,11 @@ def test_a_sentence_that_says_two_statements_is_quoted_once(results):
     assert texts("What did Ada do?", found) == [sentence_, "Ada wrote notes."]
 
 
-def test_the_line_above_code_is_quoted_with_the_code_only(results):
-    (result,) = results(("kiln.md", "Start it like this:", 0.9)).results
+@pytest.mark.parametrize("above", ["Start it like this:", "How do I start it?"])
+def test_the_line_above_code_is_quoted_with_the_code_only(results, above):
+    (result,) = results(("kiln.md", above, 0.9)).results
     line, code = result.statements[0], "kiln --cone 6"
-    whole = replace(line, id="statement:9", text=f"Start it like this:\n{code}", original=code, kind="code", score=0.7)
+    whole = replace(line, id="statement:9", text=f"{above}\n{code}", original=code, kind="code", score=0.7)
     found = SearchResults("", (replace(result, statements=(line, whole)),))
     assert [group[0].kind for group in quoted("How do I start it?", found)] == ["code"]
 

@@ -232,9 +232,9 @@ def _under(lead: str, c: Candidate) -> bool:
 
 
 def _only_announces(c: Candidate, found: Sequence[Candidate]) -> bool:
-    """Tell whether a statement is the line above code or a table that is a statement with that line."""
+    """Tell whether a statement is the line above code or a table, or asks for that, which is a statement with that line."""
     text = c.citation.text
-    return text.endswith(":") and any(other.citation.resolved.startswith(text) for other in found)
+    return text.endswith((":", "?")) and any(other.citation.resolved.startswith(text) for other in found)
 
 
 def _say_the_same(a: Candidate, b: Candidate) -> bool:

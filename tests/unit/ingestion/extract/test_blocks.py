@@ -76,6 +76,15 @@ def test_code_keeps_the_end_of_the_sentence_that_it_stands_in():
     assert code.text[said.start : said.end] == said.original
 
 
+def test_code_that_answers_a_question_has_that_before_what_announces_it():
+    said = verbatim(whole("3. How do I stop it?\n\nType:\n\n    quill stop\n\nOthers prefer:\n\n    quill end\n"))
+    assert [s.value for s in said] == ["How do I stop it? Type:\nquill stop", "How do I stop it? Others prefer:\nquill end"]
+    answered = verbatim(whole("How do I stop it?\n\nClose the book. It is slow.\n\n```\nquill stop\n```\n"))
+    assert [s.value for s in answered] == ["quill stop"]
+    before = ChunkText(3, "Quill", (), "quill stop", 90, 100, "code", before="Notes stay. How do I stop it?")
+    assert verbatim(before)[0].value == "How do I stop it?\nquill stop"
+
+
 def test_a_sentence_of_another_section_leads_to_nothing():
     assert verbatim(whole(GUIDE))[2].value == "quill stop"
 

@@ -426,6 +426,7 @@ def test_a_section_of_nothing_but_names_says_what_its_heading_calls_them(read):
         "moor(8): Moors a boat at the pier.",
         "moor(8): AUTHORS: Ada Byron <ada@harbour.test>, Grace Murray <grace@harbour.test>",
     ]
+    assert not names(made)
 
 
 def test_what_a_section_says_is_not_joined_by_its_lines_of_names(read):

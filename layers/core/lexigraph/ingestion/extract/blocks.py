@@ -115,21 +115,33 @@ def headings_at(chunk: ChunkText, start: int) -> tuple[str, ...]:
 
 
 def _led(chunk: ChunkText) -> Iterator[tuple[str, tuple[str, int, int]]]:
-    """Yield the stretches of code and tables, each with the sentence that announces it; code with how that goes on below."""
+    """Yield the stretches of code and tables, each with the sentence that announces it, and the question that it answers if
+    nothing else does; code with how that goes on below.
+    """
     lead, headings = _last_sentence(chunk.before), chunk.parts[0].headings
+    question = lead if lead.endswith("?") else ""
     parts = list(_stretches(chunk.parts))
     for part, after in zip(parts, [*parts[1:], None], strict=True):
         if part.headings != headings:
-            lead, headings = "", part.headings
+            lead, headings, question = "", part.headings, ""
         if part.role in KINDS:
             goes_on = part.role == "code" and after and after.role == "paragraph" and after.headings == headings
             yield (
-                _short(lead, part.role),
+                _asked(question, _short(lead, part.role)),
                 (part.role, part.start, tail(chunk.text, after) if goes_on and after else part.end),
             )
             lead = lead if part.role == "code" else ""
         elif part.role not in _SILENT:
             lead = _last_sentence(chunk.text[part.start : part.end])
+            if lead.endswith("?"):
+                question = lead
+            elif not _announces(chunk.text, part):
+                question = ""
+
+
+def _asked(question: str, lead: str) -> str:
+    line = " ".join(question.split())
+    return f"{line} {lead}".strip() if len(line) <= _MAX_LEAD_CHARS and line != lead else lead
 
 
 def _stretches(parts: Sequence[Block]) -> Iterator[Block]:

@@ -6,7 +6,7 @@ sentence takes the line that leads to its list, and what has no subject of its o
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from lexigraph.ingestion.extract.blocks import announces
@@ -183,8 +183,11 @@ def stand(sentences: Sequence[Sentence], title: str, headings: Sequence[str], be
 
 
 def _only_lines(sentences: Sequence[Sentence], title: str, headings: Sequence[str], before: str) -> list[Standing]:
-    """A section of nothing but short lines, such as the names of its authors, says what its heading calls them."""
-    kept = [s for s in sentences if not (_is_furniture(s) or s.announces or s.shown)]
+    """A section of nothing but short lines, such as the names of its authors, says what its heading calls them.
+
+    The names link it to nothing: the pages of one maintainer are not about the same.
+    """
+    kept = [replace(s, names={}) for s in sentences if not (_is_furniture(s) or s.announces or s.shown)]
     if not headings or before or not kept or not all(_brief(s) and not s.says and _WORD.search(s.text) for s in kept):
         return []
     text = "; ".join(s.defined.rstrip(" ;,.") for s in kept)
