@@ -1,13 +1,12 @@
 """Whether what was found can answer the question: told before anything is quoted or a model is asked. Pure.
 
-Three signals make the confidence. The *cosine* of question and nearest chunk tells foreign questions. *Coverage*, the
-question's words in one passage with its headings, the rare ones counted most, tells what is near but not said; two rare
-words in one place are enough, however many a long question has. An *identifier* of the question (``CVE-2023-25652``,
-``--partscan``) or an acronym (``AES``) that nothing found has tells that it is not there.
+Three signals make the confidence. The *cosine* of question and nearest chunk tells foreign questions. What one statement
+has *said*, the question's words in it and its headings, the rare ones counted most, times how like the question it is,
+tells what is near but not said; two or three rare words are enough, however many a long question has. An *identifier* of
+the question (``CVE-2023-25652``, ``--partscan``) or an acronym (``AES``) that nothing found has tells that it is not there.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from lexigraph.answering.compared import Side, all_words
 from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
-_ENOUGH = 2.0  # rare words of the question in one passage that are all that can be asked of it
+_ENOUGH = 2.5  # rare words of the question in one statement that are all that can be asked of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,14 @@ class Calibration:
 
     base: float
     cosine: float
-    coverage: float
+    said: float
     lacking: float
 
 
 # by name of the embedding model: cosines mean something else to each. How they were fitted: docs/decisions.md
-CALIBRATED = {"minilm": Calibration(-7.5, 11.0, 4.0, -4.5)}
+CALIBRATED = {"minilm": Calibration(-4.5, 7.0, 7.0, -4.5)}
 # of a model that is not calibrated, and of a search without one, the words alone are judged
-BY_WORDS = Calibration(-2.6, 0.0, 6.0, -4.5)
+BY_WORDS = Calibration(-2.1, 0.0, 6.0, -4.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +59,30 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
     known = bool(told) and all(any(side.calls(c) >= 1.0 for c in found) for side in told)
     by_likeness = nearest is not None and asked.in_latin and not known
     weights = CALIBRATED.get(embedding.rpartition("-")[0], BY_WORDS) if by_likeness else BY_WORDS
-    sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.coverage * _coverage(asked, found, told, untold)
+    said = _said(asked, found, told, untold, by_likeness=weights is not BY_WORDS)
+    sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.said * said
     sum_ += weights.lacking * _lacking(asked, found)
     return Judgement(round(1 / (1 + math.exp(-sum_)), 3), asked.missing, tuple(side.name for side in untold))
 
 
-def _coverage(asked: Asked, found: Sequence[Candidate], told: Sequence[Side], untold: Sequence[Side]) -> float:
-    """Return how much of what can be asked of one passage the best one has, 0 to 1.
+def _said(
+    asked: Asked, found: Sequence[Candidate], told: Sequence[Side], untold: Sequence[Side], *, by_likeness: bool
+) -> float:
+    """Return how much of what can be asked of one statement the best one has, 0 to 1, times its likeness to the question.
 
     What tells of one of the things compared need not tell of the others, and of what nothing tells nothing is asked.
     """
     of_told = all_words(told)
     words = asked.worth.keys() - (all_words(untold) - of_told)
-    about: dict[str, frozenset[str]] = defaultdict(lambda: of_told)
-    for c in found:
-        about[c.passage] |= c.about
-    whole = min(asked.mass(words), _ENOUGH)
-    return min(1.0, max(asked.mass(words & has) for has in about.values()) / whole) if whole else 1.0
+    if not (whole := min(asked.mass(words), _ENOUGH)):
+        return 1.0
+    shares = [min(1.0, asked.mass(words & (c.about | of_told)) / whole) for c in found]
+    return max(share * (_likeness(c) if by_likeness else 1.0) for share, c in zip(shares, found, strict=True))
+
+
+def _likeness(c: Candidate) -> float:
+    """Return how like the question a statement is, or its chunk where the search compared only that."""
+    return max(0.0, (c.around if c.cosine is None else c.cosine) or 0.0)
 
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
