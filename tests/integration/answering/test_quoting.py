@@ -95,7 +95,7 @@ def test_statements_come_as_they_stand_alone_with_the_words_of_the_document_besi
 def test_an_answer_quotes_the_document_and_says_what_its_pronouns_mean(api: Api) -> None:
     reply = api.client().post("/query", json={"question": "When does the Kiln glow?"}).json()
     label = next(s["label"] for s in reply["sources"] if s["text"] == "It glows at night.")
-    assert f"\nIt glows at night. [{label}]" in reply["answer"]
+    assert f"\nIt [Kiln] glows at night. [{label}]" in reply["answer"]
     assert "Kiln glows at night." in {s["resolved"] for s in reply["sources"]}
 
 
