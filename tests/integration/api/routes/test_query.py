@@ -685,7 +685,7 @@ def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path,
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
     body = {"text": "*_`[" * 180_000, "name": "a.md"}
     write_pages(tmp_path / "corpus", PAGES)
-    with laptop_api(tmp_path, ingest_in="thread", api_deadline=4.0) as api, ThreadPoolExecutor(3) as pool:
+    with laptop_api(tmp_path, ingest_in="thread", api_deadline=8.0) as api, ThreadPoolExecutor(3) as pool:
         client = api.client()
         assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
         asked = [pool.submit(client.post, "/estimate", json=body) for _ in range(3)]

@@ -281,7 +281,7 @@ def test_writers_at_once_that_meet_conflicts_lose_and_double_nothing(cluster):
     rows = chunks(40)
     edge = "MATCH (a:Chunk {`~id`: row.id}) MERGE (t:Topic {`~id`: 't:1'}) MERGE (a)-[:IN {`~id`: row.id + '>t:1'}]->(t)"
     with NeptuneStandIn(conflicts=0.2, seed=7) as server, ThreadPoolExecutor(4) as threads:
-        client = NeptuneClient.connect(server.connection, retry=Retry(attempts=30, base=0.001, cap=0.02), batch_rows=10)
+        client = NeptuneClient.connect(server.connection, retry=Retry(attempts=1_000, base=0.001, cap=0.02), batch_rows=10)
         for query in (MERGE, f"UNWIND $rows AS row {edge}"):
             assert [done.result(60) for done in [threads.submit(client.write, query, rows) for _ in range(4)]] == [[]] * 4
         found = client.read("MATCH (a:Chunk)-[r:IN]->(t:Topic) RETURN count(r) AS r, count(DISTINCT a) AS a")

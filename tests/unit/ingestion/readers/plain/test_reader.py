@@ -373,3 +373,15 @@ def test_a_term_that_its_description_goes_on_with_makes_a_sentence(tmp_path: Pat
         '1.1. "Boat" means whatever floats.',
         '1.2. "Pier": A place where boats lie.',
     ]
+
+
+def test_one_mark_is_a_heading_only_beside_more_of_them(tmp_path: Path) -> None:
+    guide = "# Harbour\n\nThe crane lifts loads of ten tonnes.\n\n## Gates\n\nAll gates close at nine in the evening.\n"
+    document = read(tmp_path, "guide.txt", guide)
+    assert document.title == "Harbour"
+    assert [(path, text) for _, path, text in parts(document)][1] == (
+        ("Harbour", "Gates"),
+        "All gates close at nine in the evening.",
+    )
+    settings = "# The crane\n\ncrane.load = 10\n\n# The gates\n\ngates.close = 21\n"
+    assert all(not path for _, path, _ in parts(read(tmp_path, "settings.txt", settings)))

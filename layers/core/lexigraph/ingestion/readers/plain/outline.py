@@ -62,13 +62,14 @@ class Outline:
         self._runs = runs
         self._width = width
         self._outlined = self._numbered_styles()
+        self._hashed = any((found := _marked(run)) and found.style[0] == "#" for run in runs)
         self.headings: dict[int, Heading] = {}
         for number, run in enumerate(runs):
             if not run.furniture and (found := self._heading(number, run)):
                 self.headings[number] = found
 
     def _heading(self, number: int, run: Run) -> Heading | None:
-        if found := _underlined(run) or _marked(run):
+        if found := _underlined(run) or _marked(run, one=self._hashed):
             return found
         if len(run.text) > _MOST or not any(map(str.isalpha, run.text)):
             return None
@@ -216,10 +217,10 @@ def _underlined(run: Run) -> Heading | None:
     return Heading(level, title.text, at + 2, f"over{rule[1]}" if over else rule[1])
 
 
-def _marked(run: Run) -> Heading | None:
-    """Return ``== Title ==`` and ``## Title``; one ``#`` is a comment as often as not."""
+def _marked(run: Run, *, one: bool = False) -> Heading | None:
+    """Return ``== Title ==`` and ``## Title``; ``one`` mark is as often a comment where there are no more."""
     found = _MARKED.fullmatch(run.text)
-    if not found or found[1] == "#" or (found[1][0] == "=" and not run.text.endswith(found[1])):
+    if not found or (found[1] == "#" and not one) or (found[1][0] == "=" and not run.text.endswith(found[1])):
         return None
     return Heading(_MARKS + len(found[1]), found[2], 1, found[1])
 
