@@ -60,11 +60,28 @@ BERTHS = "# berths - the table of berths\n\nThe table of berths is read when a s
 )
 
 
+COLUMNS = ["skipper", "day of arrival", "day of departure", "reserved field"]
+LEDGER = "\n".join(
+    [
+        "LEDGER(5)                    Harbour Formats                     LEDGER(5)\n",
+        "NAME\n       ledger - the book of ships\n",
+        "DESCRIPTION\n       ledger is a file which holds the ships of a harbour and what they owe to it.\n",
+        "       Each line of this file contains 4 fields, separated by colons, in the following order:\n",
+        "       skipper\n           It must be a known one.\n",
+        *(
+            f"       {name}\n           The number in this field is counted from the first of May of the year in which the\n"
+            "           harbour was opened. An empty field means that nobody has written it down so far.\n"
+            for name in COLUMNS[1:]
+        ),
+    ]
+)
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalGraphQueryEngine]:
     folder = tmp_path_factory.mktemp("listing")
     manual_pages = {f"{name}.md": f"# {name}\n\n{text}" for name, text in manuals().items()}
-    pages = {"marl.1.txt": MARL, "tidebook.html": TIDEBOOK, "berths.md": BERTHS, **manual_pages}
+    pages = {"marl.1.txt": MARL, "tidebook.html": TIDEBOOK, "berths.md": BERTHS, "ledger.5.txt": LEDGER, **manual_pages}
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     stores = open_laptop(folder / "data")
@@ -106,6 +123,11 @@ def test_headings_that_are_of_the_kind_asked_for_are_a_list(engine: LexicalGraph
     assert [item.split(": ")[0] for item in listed] == [
         f"- The {ordinal} field ({noun})" for ordinal, noun in zip(ORDINALS, NOUNS, strict=False)
     ]
+
+
+def test_the_first_item_is_one_too_though_it_stands_with_the_line_above_it(engine: LexicalGraphQueryEngine) -> None:
+    listed = items(engine.query("What are the fields of ledger?"))
+    assert [item.removeprefix("- ").split(": ")[0] for item in listed] == COLUMNS
 
 
 def test_each_item_is_cited_where_it_stands_and_the_list_counts_as_one_quotation(engine: LexicalGraphQueryEngine) -> None:

@@ -29,6 +29,7 @@ _SOME = re.compile(r"\b(?:that|which|who|whose)\b", re.IGNORECASE)
 _HAS = re.compile(r"(?: (?:of|in|for) .+)? (?:do|does|did|has|have|can|may|exist|are there)\b", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _TERM = re.compile(r"(?P<term>[^\s:][^\n]{0,78}?):\s")
+_LED = re.compile(r"(?P<line>[^\n]{1,300}?):\s(?P<item>\S.*)", re.DOTALL)  # the first item has the line above it
 _NO_TERM = frozenset("note notes warning example examples tip important caution".split())
 _TERM_WORDS = 8  # at most
 _LINE_WORDS = 4  # of a line that leads to a list, at least
@@ -141,7 +142,9 @@ def _read(row: StatementRow) -> list[tuple[str, str, str, str]]:
     lead = row.value.removesuffix(text).strip() if row.value.endswith(text) else ""
     above = [bare for part in re.split(r":\s", lead) if (bare := part.strip(" :")) and not _is_heading(bare, row)]
     line = next((part for part in reversed(above) if len(part.split()) >= _LINE_WORDS and not _CALL.fullmatch(part)), "")
-    own = _TERM.match(text)
+    own, led = _TERM.match(text), _LED.match(text)
+    if led and len(led["line"].split()) >= _LINE_WORDS and (first := _TERM.match(led["item"])) and _is_term(first["term"]):
+        text, own, line = led["item"], first, led["line"]
     if row.kind == "code":
         bare = text.strip()
         return [("call", bare, bare, "")] if _CALL.fullmatch(bare) else []
