@@ -91,6 +91,21 @@ def test_a_statement_with_the_identifier_asked_for_comes_before_those_with_other
     assert texts("Which release fixes CVE-2023-22222?", found) == ["This release fixes CVE-2023-22222, see the notes."]
 
 
+@pytest.mark.parametrize(
+    ("question", "term"),
+    [("What does --cone set?", "-c, --cone FILE"), ("What does kiln_fire return?", "kiln.kiln_fire(cone, *, hold=0)")],
+)
+def test_what_stands_below_the_term_asked_for_is_quoted_too(results, question, term):
+    named = question.split()[2]
+    found = results(
+        ("kiln.md", f"Another one may be used like {named} to fire what is glazed.", 0.9),
+        ("kiln.md", f"{term}: The heat that is reached.", 0.5),
+        ("kiln.md", "A shelf: The heat that is reached is lower there.", 0.5),
+    )
+    assert f"{term}: The heat that is reached." in texts(question, found)
+    assert "A shelf: The heat that is reached is lower there." not in texts(question, found)
+
+
 def test_the_best_statement_comes_first_and_what_is_far_below_it_is_not_quoted(results):
     found = results(("a.md", "Alpha is quick.", 0.9), ("b.md", "Beta is quick.", 0.85), ("c.md", "Gamma is quick.", 0.1))
     assert texts("What is blue?", found) == ["Alpha is quick.", "Beta is quick."]

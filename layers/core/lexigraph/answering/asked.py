@@ -59,6 +59,7 @@ _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _BEHIND_A_VERB = frozenset("the a an it its that this these them their to".split())
+_OF_A_TERM = 80  # characters at most
 _OF_A_NAME = 3  # words that the name of what is asked for may have: UNIX socket types
 
 
@@ -122,6 +123,12 @@ class Asked:
     def identified(self, c: Candidate) -> float:
         """Return the share of the question's identifiers that a statement has, or the name of its source; 1 without any."""
         return share_held(self.identifiers, c.whole)
+
+    def is_defined_by(self, c: Candidate) -> bool:
+        """Tell whether a statement stands below a term or signature that has an identifier of the question."""
+        *above, _ = (c.citation.resolved or c.citation.text).split(": ")
+        terms = " ".join(part for part in above if len(part) <= _OF_A_TERM)
+        return bool(self.identifiers) and share_held(self.identifiers, terms) > 0
 
     def is_answered_by(self, c: Candidate) -> bool:
         """Tell whether a statement has what is asked for: a name, a time, a number or a reason."""
