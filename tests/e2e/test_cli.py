@@ -19,7 +19,7 @@ from rich.console import Console
 from lexigraph.answering.response import QueryResponse
 from lexigraph.answering.support import Unsupported
 from lexigraph.api.routes.documents import DocumentReply
-from lexigraph.cli.answers import print_results, print_sources, print_unsupported
+from lexigraph.cli.answers import print_doubt, print_results, print_sources, print_unsupported
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
 from lexigraph.cli.doctor import check_variables, setting_rows
@@ -336,6 +336,16 @@ def test_code_is_shown_with_its_lines_and_prose_on_one() -> None:
         "- It takes 9 steps [S1].  (not in it: 9)",
     ]
     assert shown(print_unsupported, checked, left_out=True).splitlines()[1] == "Left out, as its citations do not support it"
+
+
+@pytest.mark.parametrize(("confidence", "doubtful"), [(0.49, False), (0.5, True), (0.74, True), (0.75, False), (1.0, False)])
+def test_an_answer_that_may_be_none_says_so_unless_it_is_called_not_found(confidence: float, doubtful: bool) -> None:
+    found = SearchResults("How?", ())
+    answer = QueryResponse(
+        "How?", "So.", (), (), found, extractive=True, confidence=confidence, answerable=confidence >= 0.5
+    )
+    told = f"confidence {confidence:.2f}: the passages are related to the question, but may not answer it\n"
+    assert shown(print_doubt, answer) == (told if doubtful else "")
 
 
 def shown(print_: Any, *given: Any, **flags: Any) -> str:

@@ -16,6 +16,7 @@ from lexigraph.answering.compared import Side, all_words
 from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
+SURE = 0.75  # from this confidence on a reader need not be told of doubt; the explorer's is the same
 _ENOUGH = 2.5  # rare words of the question in one statement that are all that can be asked of it
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from rich.console import Console
 from rich.text import Text
 
+from lexigraph.answering.judgement import SURE
 from lexigraph.answering.response import QueryResponse
 from lexigraph.cli.output import block, duration, one_line, printable, prose, short_path
 from lexigraph.model.numbers import counted
@@ -54,6 +55,13 @@ def print_warnings(console: Console, warnings: Iterable[Notice]) -> None:
     """Print what went less well than it should."""
     for warning in (w for w in warnings if w.type not in _QUIET):
         console.print(Text(one_line(f"warning: {warning.detail}"), style="yellow"), soft_wrap=True)
+
+
+def print_doubt(console: Console, response: QueryResponse) -> None:
+    """Print that an answer may be none, as its passages are near the question and perhaps beside it."""
+    if response.answerable and response.confidence < SURE:
+        told = f"confidence {response.confidence:.2f}: the passages are related to the question, but may not answer it"
+        console.print(Text(told, style="yellow"), soft_wrap=True)
 
 
 def print_results(console: Console, found: SearchResults, *, explain: bool) -> None:

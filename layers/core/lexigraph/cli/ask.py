@@ -11,6 +11,7 @@ import typer
 from lexigraph.answering.query_engine import AnswerArgs
 from lexigraph.cli.answers import (
     print_answer,
+    print_doubt,
     print_results,
     print_sources,
     print_timings,
@@ -102,6 +103,7 @@ def query(
     print_unsupported(invocation.out, whole, left_out=strict)
     print_timings(invocation.out, whole.timings)
     print_warnings(invocation.err, whole.warnings)
+    print_doubt(invocation.err, whole)
 
 
 @with_options(TraversalArgs, SemanticArgs)
