@@ -56,6 +56,8 @@ export default function Documents({ address }: ViewProps) {
     else changed.delete(name);
     go(to("documents") + (changed.size ? `?${changed}` : ""), { replace: true });
   };
+  const [typed, setTyped] = useState(namespace); // the list may come while somebody types
+  useEffect(() => setTyped(namespace), [namespace]);
   const narrow = useNarrow();
   const heading = useRef<HTMLHeadingElement>(null);
   const telling = useRef(told.value).current;
@@ -111,10 +113,13 @@ export default function Documents({ address }: ViewProps) {
           <input
             type="search"
             list="namespaces"
-            value={namespace}
+            value={typed}
             placeholder={texts.document.allNamespaces}
             onChange={(e) => change("in", e.currentTarget.value.trim())}
-            onInput={(e) => !e.currentTarget.value && change("in", "")}
+            onInput={(e) => {
+              setTyped(e.currentTarget.value);
+              if (!e.currentTarget.value) change("in", "");
+            }}
           />
           <datalist id="namespaces">
             {namespaces.map((name) => (
