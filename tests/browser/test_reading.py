@@ -468,6 +468,17 @@ def test_documents_are_found_in_the_list(window: Window) -> None:
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Neptune Database")
 
 
+def test_what_is_typed_before_the_list_arrives_stays(window: Window) -> None:
+    one = window().open()
+    held: list[Route] = []
+    one.page.route(re.compile(r"/documents\?"), lambda route: held.append(route) if not held else route.continue_())
+    one.open("#/documents")
+    one.page.get_by_label("Namespace").press_sequentially("else")
+    held[0].continue_()
+    expect(one.page.get_by_role("link", name="Neptune Database")).to_be_visible()
+    expect(one.page.get_by_label("Namespace")).to_have_value("else")
+
+
 def names(window: Explorer) -> list[str]:
     return window.page.locator(".virtual .document-row strong").all_text_contents()
 
