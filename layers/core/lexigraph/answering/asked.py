@@ -126,9 +126,10 @@ class Asked:
 
     def is_defined_by(self, c: Candidate) -> bool:
         """Tell whether a statement stands below a term or signature that has an identifier of the question."""
+        if not self.identifiers:
+            return False
         *above, _ = (c.citation.resolved or c.citation.text).split(": ")
-        terms = " ".join(part for part in above if len(part) <= _OF_A_TERM)
-        return bool(self.identifiers) and share_held(self.identifiers, terms) > 0
+        return share_held(self.identifiers, " ".join(part for part in above if len(part) <= _OF_A_TERM)) > 0
 
     def is_answered_by(self, c: Candidate) -> bool:
         """Tell whether a statement has what is asked for: a name, a time, a number or a reason."""

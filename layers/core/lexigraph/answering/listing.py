@@ -142,12 +142,12 @@ def _read(row: StatementRow) -> list[tuple[str, str, str, str]]:
     lead = row.value.removesuffix(text).strip() if row.value.endswith(text) else ""
     above = [bare for part in re.split(r":\s", lead) if (bare := part.strip(" :")) and not _is_heading(bare, row)]
     line = next((part for part in reversed(above) if len(part.split()) >= _LINE_WORDS and not _CALL.fullmatch(part)), "")
-    own, led = _TERM.match(text), _LED.match(text)
-    if led and len(led["line"].split()) >= _LINE_WORDS and (first := _TERM.match(led["item"])) and _is_term(first["term"]):
-        text, own, line = led["item"], first, led["line"]
     if row.kind == "code":
         bare = text.strip()
         return [("call", bare, bare, "")] if _CALL.fullmatch(bare) else []
+    own, led = _TERM.match(text), _LED.match(text)
+    if led and len(led["line"].split()) >= _LINE_WORDS and (first := _TERM.match(led["item"])) and _is_term(first["term"]):
+        text, own, line = led["item"], first, led["line"]
     if row.kind == "prose" and own and _is_term(own["term"]):
         return [(_written(own["term"]), own["term"], text, line)]
     if row.kind == "prose" and above and above[-1] != line:

@@ -187,7 +187,7 @@ def _only_lines(sentences: Sequence[Sentence], title: str, headings: Sequence[st
 
     The names link it to nothing: the pages of one maintainer are not about the same.
     """
-    kept = [replace(s, names={}) for s in sentences if not (_is_furniture(s) or s.announces or s.shown)]
+    kept = [replace(s, names={}, facts=[]) for s in sentences if not (_is_furniture(s) or s.announces or s.shown)]
     if not headings or before or not kept or not all(_brief(s) and not s.says and _WORD.search(s.text) for s in kept):
         return []
     text = "; ".join(s.defined.rstrip(" ;,.") for s in kept)
