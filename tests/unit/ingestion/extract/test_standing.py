@@ -387,6 +387,18 @@ def test_a_question_whose_answer_is_not_here_and_an_announcement_of_what_follows
     assert not values(read(("list", ("Notes",), "- How do I stop the crane?")))
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Yes. The lids are locked at noon.", "Are the lids locked? Yes. The lids are locked at noon."),
+        ("Not yet. We lock them next year.", "Are the lids locked? Not yet. We lock them next year."),
+        ("Never.", "Are the lids locked? Never."),
+    ],
+)
+def test_an_answer_keeps_the_word_or_two_that_it_begins_with(read, text, value):
+    assert values(read(("paragraph", ("Are the lids locked?",), text))) == [value]
+
+
 def test_an_answer_carries_the_question_that_is_its_heading(read):
     extraction = read(("paragraph", ("Why does the crane stop?",), "Because of the wind. It must not fall."))
     assert values(extraction)[0].startswith("Why does the crane stop? Because of the wind.")

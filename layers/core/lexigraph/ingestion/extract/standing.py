@@ -43,6 +43,7 @@ _BULLET = re.compile(r"^(?:[-*+•‣◦▪–]|\(?\w{1,3}[.)])\s+")
 _PRONOUN = re.compile(r"(?:It|They|He|She|This|That|These|Those|Such|Its|Their)\b")
 _POINTS = re.compile(r"\b[Tt](?:his|hese|hose)\b")
 _ENDED = re.compile(r"[^\w\s]$")
+_OPENING = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]{2,})?[.!]")
 _DEFINITE = re.compile(r"(?:The|Each|Any|Every|Such) ")
 _LABELLED = re.compile(r"(\w[\w -]{0,30}): ")
 _CONTENT = re.compile(r"[^\W\d_]{4,}")
@@ -217,6 +218,7 @@ class _Section:
         self._made: list[Standing] = []
 
     def read(self, sentences: Sequence[Sentence]) -> list[Standing]:
+        sentences = _with_openings(sentences)
         self._only = len(sentences) == 1
         runs = [(item, list(run)) for item, run in groupby(sentences, key=lambda s: s.item)]
         lead: Sentence | None = None
@@ -356,7 +358,8 @@ class _Section:
         last = self._made[-1] if self._made else None
         if last and _brief(s) and last.sentences[-1].part == s.part and self._joined(s):
             return
-        if len(s.text.split()) >= _MIN_FRAGMENT_WORDS:
+        answers = self._about.endswith("?") and bool(_OPENING.fullmatch(s.text))
+        if answers or len(s.text.split()) >= _MIN_FRAGMENT_WORDS:
             self._made.append(Standing([s], _under(s.text, self._term or s.signature or self._owner(s))))
 
     # ---- lists
@@ -460,6 +463,29 @@ class _Section:
             self._one(first)
         self._hear(first)
         self._prose(rest)
+
+
+def _with_openings(run: Sequence[Sentence]) -> list[Sentence]:
+    """Join a word or two that a paragraph begins with, as a sentence, to the next one: without "Not yet." in front of it,
+    "We plan it for May." says the opposite.
+    """
+    joined = list[Sentence]()
+    for s in run:
+        first = joined[-1] if joined and joined[-1].part == s.part else None
+        alone = len(joined) < 2 or joined[-2].part != s.part
+        if (
+            first
+            and alone
+            and not first.says
+            and _OPENING.fullmatch(first.text)
+            and not s.turn
+            and s.start - first.end <= _GAP
+        ):
+            named = f"{first.text} {s.named}" if s.named else ""
+            s = replace(s, start=first.start, text=f"{first.text} {s.text}", named=named, names=first.names | s.names)
+            joined.pop()
+        joined.append(s)
+    return joined
 
 
 def _leads_on(s: Sentence) -> bool:
