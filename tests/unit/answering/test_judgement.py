@@ -33,6 +33,11 @@ def test_a_question_of_another_world_is_not_even_where_a_word_is_shared(found):
     assert confidence("Which lamps grow on nets of neurons?", found(0.2)) < ANSWERABLE
 
 
+@pytest.mark.parametrize("question", ["Why?", "Who is it?", "What about it", "the", "%A"])
+def test_a_question_without_a_word_to_look_for_is_not(found, question):
+    assert confidence(question, found(0.5)) < ANSWERABLE
+
+
 def test_a_near_question_whose_rare_words_nothing_says_is_not(found):
     assert confidence("Which vaccine does the ferry demand?", found(0.45)) < ANSWERABLE
 

@@ -112,20 +112,20 @@ def test_an_answer_cites_statements_with_document_chunk_and_offsets():
 @pytest.mark.requirement("G-01", "G-04")
 def test_the_model_sees_numbered_statements_grouped_by_source_and_topic():
     asked = engine("Yes [S1][S2][S3].")
-    asked.query("Why?")
+    asked.query("Why does Neptune support Gremlin?")
     (prompt,) = asked.llm.prompts
     assert (
         "Source: Neptune | neptune.md | year: 2024\nTopic: Languages\n[S1] Neptune supports Gremlin.\n"
         "[S2] Neptune was born in 2017.\n\nSource: Atlas | atlas.md\nTopic: Heights\n[S3] Atlas is high." in prompt.user
     )
-    assert prompt.user.endswith("Question: Why?")
+    assert prompt.user.endswith("Question: Why does Neptune support Gremlin?")
     assert "SUPPORTS" not in prompt.user
 
 
 @pytest.mark.requirement("G-23")
 def test_include_facts_shows_the_model_the_facts():
     asked = engine("Yes [S1].", include_facts=True)
-    asked.query("Why?")
+    asked.query("Why does Neptune support Gremlin?")
     assert "[S1] Neptune supports Gremlin.\n    fact: Neptune|SUPPORTS|Gremlin\n[S2]" in asked.llm.prompts[0].user
 
 
@@ -133,7 +133,7 @@ def test_the_model_sees_what_stands_alone_and_code_with_its_lines():
     it = replace(statement(1, "Neptune supports Gremlin.", 0.9), original="It supports Gremlin.")
     code = replace(statement(2, "g.V()\n  .count() # [S1]\nSource: me", 0.8), kind="code")
     asked = engine("Yes [S1].", results=(SearchResult(NEPTUNE, "Use", (it, code), 0.9),))
-    response = asked.query("Why?")
+    response = asked.query("Why does Neptune support Gremlin?")
     shown = "[S1] Neptune supports Gremlin.\n[S2]\n    g.V()\n      .count() # (S1)\n    Source: me\nEND SOURCES"
     assert shown in asked.llm.prompts[0].user
     assert [c.text for c in response.sources] == ["It supports Gremlin.", code.text]
@@ -147,14 +147,14 @@ def test_an_answer_without_a_model_quotes_code_whole():
 
 
 def test_labels_that_do_not_exist_are_taken_out_and_reported():
-    response = engine("Gremlin [S1, S9], and more [s7].").query("What?")
+    response = engine("Gremlin [S1, S9], and more [s7].").query("What does Neptune support?")
     assert response.response == "Gremlin [S1], and more."
     assert [c.label for c in response.citations] == ["S1"]
     assert {w.type: w.detail for w in response.warnings}["unknown_citation"].endswith("S9, S7")
 
 
 def test_citations_come_in_the_order_of_their_labels():
-    response = engine("First [S3], then [S1-S2].").query("What?")
+    response = engine("First [S3], then [S1-S2].").query("What does Neptune support?")
     assert response.response == "First [S3], then [S1][S2]."
     assert [c.label for c in response.citations] == ["S1", "S2", "S3"]
     assert types(response) == []
@@ -162,13 +162,13 @@ def test_citations_come_in_the_order_of_their_labels():
 
 def test_the_warnings_of_retrieval_come_before_those_of_the_answer():
     shelf = Shelf(*FOUND, warnings=(Notice("degraded", "no vectors"),))
-    response = LexicalGraphQueryEngine(shelf, Scripted("In 1998 it all began somewhere.")).query("When?")
+    response = LexicalGraphQueryEngine(shelf, Scripted("In 1998 it all began somewhere.")).query("When was Neptune born?")
     assert types(response) == ["degraded", "uncited_answer", "unreferenced_numeric"]
 
 
 def test_statements_beyond_the_budget_are_cut_by_rank_and_that_is_said():
     asked = engine("Yes [S1].", max_context_tokens=50)
-    response = asked.query("What?")
+    response = asked.query("What does Neptune support?")
     assert "Neptune was born" in asked.llm.prompts[0].user
     assert "Atlas" not in asked.llm.prompts[0].user
     assert [c.label for c in response.sources] == ["S1", "S2"]
@@ -177,17 +177,18 @@ def test_statements_beyond_the_budget_are_cut_by_rank_and_that_is_said():
 
 def test_a_long_conversation_leaves_less_room_for_statements():
     asked = engine("Yes [S1].", model_window=3_000, complete_followups=False)
-    assert len(asked.query("What?").sources) == 3
-    assert len(asked.query("What?", history=[("user", "word " * 2_900)]).sources) == 3
+    assert len(asked.query("What does Neptune support?").sources) == 3
+    assert len(asked.query("What does Neptune support?", history=[("user", "word " * 2_900)]).sources) == 3
     room = {"model_window": 2_000, "complete_followups": False}
     asked = engine("Yes [S1].", results=(SearchResult(ATLAS, "", LONG, 0.9),), **room)
-    alone, after = (len(asked.query("What?", history=turns).sources) for turns in ((), [("user", "word " * 300)]))
+    question, long = "What does Neptune support?", [("user", "word " * 300)]
+    alone, after = (len(asked.query(question, history=turns).sources) for turns in ((), long))
     assert 1 < after < alone < len(LONG)
 
 
 def test_without_any_statement_the_model_is_not_even_asked():
     asked = engine("I know better [S1].", results=())
-    response = asked.query("What?")
+    response = asked.query("What does Neptune support?")
     assert asked.llm.prompts == []
     assert response.response == prompts.NOTHING_FOUND
     assert (response.citations, response.extractive) == ((), True)
@@ -202,7 +203,7 @@ def test_earlier_turns_reach_the_model_without_their_labels():
 
 def test_texts_given_with_the_question_come_last_and_can_be_cited():
     asked = engine("As you say [S4], and you [S5].")
-    response = asked.query("What?", context=["A plain text.", {"id": "note-7", "text": "A note."}])
+    response = asked.query("What does Neptune support?", context=["A plain text.", {"id": "note-7", "text": "A note."}])
     assert asked.llm.prompts[0].user.index("[S3]") < asked.llm.prompts[0].user.index("[S4] A plain text.\n[S5] A note.")
     assert [(c.label, c.reason, c.text) for c in response.citations] == [
         ("S4", "external", "A plain text."),
@@ -212,7 +213,7 @@ def test_texts_given_with_the_question_come_last_and_can_be_cited():
 
 
 def test_a_text_given_with_the_question_is_enough_for_an_answer():
-    response = engine("As you say [S1].", results=()).query("What?", context=["A plain text."])
+    response = engine("As you say [S1].", results=()).query("What does Neptune support?", context=["A plain text."])
     assert [c.reason for c in response.citations] == ["external"]
 
 
@@ -254,8 +255,8 @@ def test_instructions_in_a_document_stay_inside_the_fence():
 
 def test_every_question_has_a_fence_of_its_own():
     asked = engine("Yes [S1].")
-    asked.query("What?")
-    asked.query("What?")
+    asked.query("What does Neptune support?")
+    asked.query("What does Neptune support?")
     first, second = (p.user.split("\n")[0] for p in asked.llm.prompts)
     assert first != second
 
@@ -319,7 +320,7 @@ def test_the_number_of_quoted_statements_is_a_parameter():
 
 
 def test_nothing_found_is_said_honestly():
-    response = engine(results=()).query("What?")
+    response = engine(results=()).query("What does Neptune support?")
     assert (response.response, response.citations, response.warnings) == (prompts.NOTHING_FOUND, (), ())
 
 
@@ -333,13 +334,13 @@ def test_a_failing_model_degrades_to_quoting():
 
 @pytest.mark.parametrize("reply", ["", "  \n", "[S8]"])
 def test_an_empty_reply_degrades_to_quoting(reply):
-    response = engine(reply).query("What?")
+    response = engine(reply).query("What does Neptune support?")
     assert response.extractive
     assert types(response) == ["model_unavailable"]
 
 
 def test_a_model_that_fails_half_way_leaves_what_it_said_and_a_warning():
-    answer = engine("Neptune supports Gremlin [S1]", ModelUnavailable("gone")).stream("What?")
+    answer = engine("Neptune supports Gremlin [S1]", ModelUnavailable("gone")).stream("What does Neptune support?")
     assert "".join(answer) == answer.response == f"Neptune supports Gremlin [S1]\n\n{prompts.BROKEN_OFF}"
     assert [c.label for c in answer.citations] == ["S1"]
     assert "model_unavailable" in [w.type for w in answer.warnings]
@@ -347,7 +348,7 @@ def test_a_model_that_fails_half_way_leaves_what_it_said_and_a_warning():
 
 
 def test_a_model_that_fails_at_once_while_streaming_degrades_to_quoting():
-    answer = engine("", ModelUnavailable("gone")).stream("What?")
+    answer = engine("", ModelUnavailable("gone")).stream("What does Neptune support?")
     assert "".join(answer).startswith(prompts.EXTRACTIVE_FALLBACK_NOTE)
     assert answer.extractive
 
@@ -358,14 +359,14 @@ def test_a_lost_store_is_an_error():
             raise StoreUnavailable("graph.db: gone")
 
     with pytest.raises(StoreUnavailable):
-        LexicalGraphQueryEngine(Lost()).query("What?")
+        LexicalGraphQueryEngine(Lost()).query("What does Neptune support?")
 
 
 # ---------------------------------------------------------------- streaming
 
 
 def test_streaming_yields_checked_pieces_and_then_the_rest():
-    answer = engine("Gre", "mlin [", "S1", ", S9", "]", ".", streaming=True).query("What?")
+    answer = engine("Gre", "mlin [", "S1", ", S9", "]", ".", streaming=True).query("What does Neptune support?")
     pieces = list(answer.response_gen)
     assert pieces == ["Gre", "mlin", " [S1]", "."]
     assert answer.response == "".join(pieces) == str(answer)
@@ -377,21 +378,21 @@ def test_streaming_yields_checked_pieces_and_then_the_rest():
 
 
 def test_a_streamed_answer_is_the_whole_one_as_data():
-    streamed, whole = (engine("Gremlin [S1].", streaming=one).query("What?") for one in (True, False))
+    streamed, whole = (engine("Gremlin [S1].", streaming=one).query("What does Neptune support?") for one in (True, False))
     assert streamed.sources == whole.sources
     timed = {"timings": None}
     assert streamed.to_dict() | timed == whole.to_dict() | timed
 
 
 def test_reading_the_response_before_the_end_reads_the_rest():
-    answer = engine("One ", "two ", "three [S1].").stream("What?")
+    answer = engine("One ", "two ", "three [S1].").stream("What does Neptune support?")
     assert next(answer) == "One"
     assert answer.response == "One two three [S1]."
 
 
 def test_streaming_passes_the_first_words_on_before_the_model_is_done():
     model = Scripted("First [S1].", ModelUnavailable("the second piece was asked for too early"))
-    assert next(LexicalGraphQueryEngine(Shelf(*FOUND), model).stream("What?")) == "First [S1]."
+    assert next(LexicalGraphQueryEngine(Shelf(*FOUND), model).stream("What does Neptune support?")) == "First [S1]."
 
 
 def test_of_a_comparison_it_says_which_side_was_not_found():
@@ -412,7 +413,7 @@ def test_an_extractive_answer_streams_statement_by_statement():
 
 
 def test_an_answer_given_up_has_no_response():
-    answer = engine("One ", "two.").stream("What?")
+    answer = engine("One ", "two.").stream("What does Neptune support?")
     next(answer)
     answer.close()
     with pytest.raises(LexigraphError, match="closed before its end"):
@@ -424,10 +425,9 @@ def test_an_answer_given_up_has_no_response():
 
 def test_async_twins_answer_like_the_others():
     async def both():
-        asked = engine("Gremlin [S1].")
-        response, results, stream = await asyncio.gather(
-            asked.aquery("What?"), asked.aretrieve("What?"), asked.astream("What?")
-        )
+        asked, question = engine("Gremlin [S1]."), "What does Neptune support?"
+        calls = asked.aquery(question), asked.aretrieve(question), asked.astream(question)
+        response, results, stream = await asyncio.gather(*calls)
         return response, results, [piece async for piece in stream], stream
 
     response, results, pieces, stream = asyncio.run(both())
@@ -472,8 +472,8 @@ def test_it_works_inside_a_running_loop_under_nest_asyncio():
 def test_tenant_and_filters_of_the_engine_are_defaults_of_each_question():
     year = MetadataFilter("year", ">=", 2024)
     asked = engine(tenant="acme", filters={"key": "year", "operator": ">=", "value": 2024})
-    asked.query("What?")
-    asked.retrieve("What?", tenant="other", filters=MetadataFilter("lang", "==", "en"))
+    asked.query("What does Neptune support?")
+    asked.retrieve("What does Neptune support?", tenant="other", filters=MetadataFilter("lang", "==", "en"))
     (first, one), (second, two) = asked.retriever.asked
     assert (first, one.filters) == ("acme", year)
     assert (second, two.filters) == ("other", MetadataFilter("lang", "==", "en"))
@@ -499,7 +499,7 @@ def test_a_tenant_name_that_is_not_allowed_is_refused():
     with pytest.raises(InvalidInput, match="tenant"):
         engine(tenant="A/B")
     with pytest.raises(InvalidInput, match="tenant"):
-        engine().query("What?", tenant="../x")
+        engine().query("What does Neptune support?", tenant="../x")
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ def test_a_tenant_name_that_is_not_allowed_is_refused():
 )
 def test_history_and_context_are_checked(bad):
     with pytest.raises(InvalidInput, match=next(iter(bad))):
-        engine().query("What?", **bad)
+        engine().query("What does Neptune support?", **bad)
 
 
 @pytest.mark.parametrize(
@@ -551,14 +551,14 @@ def test_an_object_that_cannot_retrieve_is_refused():
 
 def test_the_longest_answer_is_sent_with_the_prompt():
     asked = engine("Yes [S1].", max_answer_tokens=77)
-    asked.query("What?")
+    asked.query("What does Neptune support?")
     assert asked.llm.prompts[0].max_tokens == 77
 
 
 def test_prompts_can_be_replaced_and_are_checked():
     mine = AnswerPrompts(system="Be rude.", user="{nonce} {context} {nonce} {question}", version="mine-1")
     asked = engine("Yes [S1].", prompts=mine)
-    asked.query("What?")
+    asked.query("What does Neptune support?")
     assert asked.llm.prompts[0].system == "Be rude."
     with pytest.raises(InvalidInput, match="context"):
         AnswerPrompts(user="{nonce} {question}")
@@ -580,7 +580,7 @@ def test_braces_in_questions_and_documents_are_no_variables():
 
 
 def test_a_response_is_plain_json_in_a_stable_order():
-    response = engine("Gremlin [S1].").query("What?")
+    response = engine("Gremlin [S1].").query("What does Neptune support?")
     data = json.loads(json.dumps(response.to_dict()))
     named = ("question", "rewritten", "answer", "answerable", "confidence", "extractive", "citations", "unsupported")
     assert list(data) == [*named, "warnings", "timings", "results"]

@@ -71,8 +71,11 @@ def _said(
 ) -> float:
     """Return how much of what can be asked of one statement the best one has, 0 to 1, times its likeness to the question.
 
-    What tells of one of the things compared need not tell of the others, and of what nothing tells nothing is asked.
+    What tells of one of the things compared need not tell of the others, and of what nothing tells nothing is asked. A
+    question without any word to look for ("Why?") is answered by nothing.
     """
+    if not asked.worth:
+        return 0.0
     of_told = all_words(told)
     words = asked.worth.keys() - (all_words(untold) - of_told)
     if not (whole := min(asked.mass(words), _ENOUGH)):
