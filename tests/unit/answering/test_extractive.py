@@ -62,6 +62,12 @@ def test_the_end_of_a_chain_brings_what_leads_to_it_however_low_that_ranks(resul
     ]
 
 
+def test_where_one_statement_has_all_that_is_asked_no_name_leads_on(results):
+    direct = ("moor.md", "Moor listens on port 4022 and was written at Kelm.", 0.9)
+    led = ("kelm.md", "Kelm is painted green and has a port for ships.", 0.6, "Moor", "Kelm")
+    assert texts("On which port does Moor listen?", results(direct, led)) == [direct[1]]
+
+
 def test_of_statements_that_rank_alike_the_one_that_says_what_is_asked_for_comes_first(results):
     found = results(
         ("outage.md", "The outage that gave the fleet a second index was on a Monday.", 0.60),
@@ -77,6 +83,7 @@ def test_of_statements_that_rank_alike_the_one_that_says_what_is_asked_for_comes
         ("When is the runbook rehearsed?", "The runbook is rehearsed each quarter.", "The runbook is rehearsed by all."),
         ("Who leads the team?", "The team is led by Ines Calloway.", "The team is led from the top floor."),
         ("Why was the base retired?", "The base was retired because of nine joins.", "The base was retired with a party."),
+        ("Why is the base off?", "The base is off because of nine joins.", "The base is off by default since Moor 7.2."),
     ],
 )
 def test_what_has_the_kind_of_answer_asked_for_comes_first(results, question, answer, other):

@@ -43,7 +43,12 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"^\W*\d+[.)]\s")  # the number of a list's item is no answer
-_REASON = re.compile(r"\b(?:because|since|so that|causes?|caused|reasons?|due to|in order|therefore)\b", re.IGNORECASE)
+# since then, version 3 or Linux 2.6 is a time
+_REASON = re.compile(
+    r"\b(?:because|since(?!\s+(?:then|version|release|\w*\s?v?\d))|so that|causes?|caused|reasons?|due to|in order"
+    r"|therefore)\b",
+    re.IGNORECASE,
+)
 # what a question does with its subject, and how it asks for it: no document need say that
 _REQUEST = re.compile(
     r"^\W*(?:please\W+|can you\W+|could you\W+)?(?:describe|explain|outline|summari[sz]e|introduce|tell me about)\b"

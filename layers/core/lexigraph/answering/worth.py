@@ -12,6 +12,7 @@ from lexigraph.answering.candidates import Candidate
 
 _LOOKED_AT = 40  # of the best, as links of a chain
 _HOPS = 3
+_WHOLE = 0.8  # of the question's words: a statement that has so many needs no chain to answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,12 @@ def by_worth(asked: Asked, found: Sequence[Candidate]) -> list[tuple[float, Cand
 def chain(asked: Asked, found: Sequence[Candidate]) -> dict[int, list[Candidate]]:
     """Return, by the place of each statement that was reached by a name, the statements of other sources that introduce it.
 
-    The first ones name what is asked for, each further one was reached itself.
+    The first ones name what is asked for, each further one was reached itself. None where a statement that was not reached
+    so has nearly all that is asked about.
     """
+    whole = _WHOLE * asked.mass(asked.worth.keys())
+    if any(asked.mass(c.about) >= whole for c in found[:_LOOKED_AT] if not c.led_by):
+        return {}
     begin = [c for c in found[:_LOOKED_AT] if c.names & asked.names]
     linked: dict[int, list[Candidate]] = {}
     reached = begin
