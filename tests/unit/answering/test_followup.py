@@ -64,6 +64,8 @@ def user(*asked: str) -> list[tuple[str, str]]:
         "Tell me more about it.",
         "But why is it slow?",
         "Who may change it?",
+        "Who took that decision?",
+        "When was this option added?",
     ],
 )
 def test_a_question_leans_when_nothing_in_it_can_be_what_its_pronoun_means(question: str) -> None:
@@ -89,6 +91,8 @@ def test_a_question_leans_when_nothing_in_it_can_be_what_its_pronoun_means(quest
         "How long does it take to build the kernel?",
         "Was it Ada that wrote the first program?",
         "What is this document about?",
+        "Which is the port that Redis uses?",
+        "Who maintains the tool that failed?",
         "And who wrote the GPL?",
         "default port of Redis",
         "losetup detach",

@@ -50,6 +50,9 @@ _WORD = r"[a-z'’-]+"
 _LEAD = r"(?:(?:and|but|so|or|then|also|ok|okay|well|now),? )*"
 _ASKS = rf"(?:who|whom|where|when|why|(?:what|which|how|whose)(?: {_WORD}){{0,2}})"
 _AUXILIARY = r"(?:do|does|did|is|are|was|were|can|could|will|would|should|may|might|must|has|have|had|shall)(?:n['’]t)?"
+_THIS = r"(?:this|that|these|those)"
+# what may have been said before; this document is where the question is asked
+_THIS_ONE = rf"{_THIS} (?!(?:documents?|pages?|files?|texts?|books?|articles?)\b)"
 _MODAL = r"(?:(?:can|could|may|might|must|should|will|would) )?"
 _PRONOUN = r"(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)"
 _DETERMINER = r"(?:an?|the|my|our|your|this|that|these|those|each|every|any|some|all|no|one)"
@@ -65,7 +68,10 @@ _TELLS = r"(?:list|show|tell|explain|give|name|describe|compare|find)"
 # Before the pronoun stands nothing that it could mean: no noun but the one asked for, no name, no other clause.
 _LEANS = (
     rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} {_PRONOUN}\b(?! that\b)",  # What port does it use? What is its port?
-    rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:this|that|these|those)(?:\W*$| {_DOES}\b)",  # How does that work?
+    rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} {_THIS}(?:\W*$| {_DOES}\b)",  # How does that work?
+    # Who took that decision? When was this option added?
+    rf"{_LEAD}(?:who|what) {_MODAL}(?!{_AUXILIARY}\b){_WORD} {_TO}{_THIS_ONE}{_WORD}\W*$",
+    rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} {_THIS_ONE}{_NOUN}{_WORD}\W*$",
     rf"{_LEAD}(?:{_ASKS} )?{_AUXILIARY} (?:I|i|you|we|one) {_DO}{_OF}(?:it|its|them|their|there)\b",  # How do I use it?
     rf"{_LEAD}(?:who|what) {_MODAL}(?!{_AUXILIARY}\b){_WORD} (?:if |when )?{_TO}(?:it|its|them)\b",  # Who wrote it?
     rf"{_LEAD}(?:which|what) (?:{_NOUN}){{2,3}}{_TO}(?:it|them)\b",  # Which program replaced it?
