@@ -555,6 +555,12 @@ def test_names_have_no_stray_brackets(raw, name):
     assert without_open_brackets(name) == name
 
 
+def test_a_verb_is_no_part_of_a_name(read):
+    extraction = read("The leader of the Heron Team is Ines Calloway, who came from a shipping insurer.")
+    assert names(extraction).keys() == {"Heron Team", "Ines Calloway"}
+    assert ("Heron Team", "leader is", "Ines Calloway") in facts(extraction)
+
+
 def test_functions_and_pages_of_manuals_are_names_whatever_their_case(read):
     assert {"read(2)", "lock_file()", "port_number"} <= names(
         read("The call read(2) waits for lock_file() and sets port_number.")

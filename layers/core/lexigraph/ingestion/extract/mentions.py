@@ -26,6 +26,7 @@ CLASSES = {
 }
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
 _MAX_QUOTED_TOKENS = 12
+_FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))  # tags of verbs that make a sentence
 _IDENTIFIER = re.compile(r"(?<![\w./%-])(?:[a-zA-Z_][\w.-]*\(\d?[a-z]{0,4}\)|_*[a-zA-Z]\w*_\w+(?:\(\))?)(?![\w/])")
 
 
@@ -60,9 +61,14 @@ def _covered(names: Iterable[Name]) -> set[int]:
 
 
 def _entities(tokens: Tokens, start: int, end: int, class_: str) -> Iterator[Name]:
-    """A recognised span as a name, and its parts where a comma joins places."""
+    """A recognised span as a name, and its parts where a comma joins places, or a verb two names: Heron Team is Ada Cook."""
     span = range(start, end)
     if not any(c.isupper() for i in span for c in tokens.words[i]):
+        return
+    verbs = (i for i in span if tokens.tags[i] in _FINITE and tokens.words[i].isalpha() and tokens.words[i].islower())
+    if verb := next(verbs, 0):
+        yield from _entities(tokens, start, verb, "")
+        yield from _entities(tokens, verb + 1, end, "")
         return
     name = tokens.name(start, end, class_)
     if not name or (name.end - name.start == 1 and tokens.tags[name.start] in NEVER_IN_NAME):
