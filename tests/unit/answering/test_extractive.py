@@ -9,6 +9,7 @@ from lexigraph.answering.candidates import candidates
 from lexigraph.answering.citations import check
 from lexigraph.answering.context import ExternalText
 from lexigraph.answering.extractive import nearest, quotation, select, sentence
+from lexigraph.answering.wording import stems
 from lexigraph.model.results import Citation, SearchResults
 
 
@@ -152,6 +153,21 @@ def test_each_thing_compared_is_quoted_from_the_file_that_is_called_so_however_f
     said = {c.uri for group in quoted(question, found) for c in group}
     assert {"KPL-2.txt", "KPL-3.txt"} <= said
     assert "LKPL-2.1.txt" not in said
+
+
+def test_each_thing_compared_within_one_document_is_quoted_from_below_its_heading(results):
+    rows = [
+        ("ranges.md", "A tilde range and a caret range are ranges.", 0.9),
+        ("ranges.md", "It allows the last number to change.", 0.4),
+        ("ranges.md", "It allows what is left of the first number but zero to change.", 0.4),
+    ]
+    headings = ("Grammar", "Tilde ranges", "Caret ranges")
+    found = [
+        replace(c, heading=heading, about=c.about | frozenset(stems(heading)))
+        for c, heading in zip(candidates(results(*rows)), headings, strict=True)
+    ]
+    groups = select(read("What is the difference between a tilde range and a caret range?", found), found)
+    assert {rows[1][1], rows[2][1]} <= {group[0].text for group in groups}
 
 
 def test_a_thing_compared_that_limits_cut_off_is_quoted_all_the_same(results):

@@ -62,6 +62,10 @@ class Side:
         """Return how far the source of a statement is called by it: 0 to 1 for its title, as much again for its file."""
         return math.fsum(self._share(name, words_of(name)) for name in c.called.split("\n"))
 
+    def heads(self, c: Candidate) -> float:
+        """Return how far the heading above a statement is it, 0 to 1."""
+        return self._share(c.heading, words_of(c.heading))
+
     def _share(self, text: str, words: AbstractSet[str]) -> float:
         if self.identifiers:
             return share_held(self.identifiers, text)

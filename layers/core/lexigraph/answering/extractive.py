@@ -149,14 +149,15 @@ class _Selection:
 
     def _of_sides(self, beyond: Sequence[Candidate]) -> Iterator[tuple[float, Candidate]]:
         """Yield for each thing that is compared a statement about it, with its worth: best from a source that is called so,
-        and from its beginning, where nothing else is asked.
+        else below a heading that is, and from its beginning, where nothing else is asked.
         """
         bare = all_words(self.asked.sides).issuperset(self.asked.worth)
         for side in self.asked.sides:
             for weighed in (self.weighed, by_worth(self.asked, beyond)):
-                telling = [(side.calls(c), bare and _begins(c), worth, c) for worth, c in weighed if side.is_told(c)]
+                told = [(worth, c) for worth, c in weighed if side.is_told(c)]
+                telling = [(side.calls(c) or side.heads(c), bare and _begins(c), worth, c) for worth, c in told]
                 if telling:
-                    yield max(telling, key=lambda told: told[:3])[2:]
+                    yield max(telling, key=lambda one: one[:-1])[-2:]
                     break
 
     def _carries(self, c: Candidate) -> bool:
