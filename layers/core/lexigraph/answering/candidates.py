@@ -24,8 +24,8 @@ class Candidate:
     """A statement that could be quoted, or a text given with the question.
 
     ``rank`` is its score as a share of the best, ``place`` counts from the best. ``words`` are the stems of what it says,
-    ``about`` those, of its quotation, of its ``heading`` and of ``called``: the title of its source and the name of the file,
-    a line each. ``says`` are the names in it, ``names`` those and its source's title; ``led_by`` is the name through which
+    ``about`` those, of its quotation, of its ``heading`` and of ``called``: the title of its source and the name of its file
+    (a line each). ``says`` are the names in it, ``names`` those and its source's title; ``led_by`` is the name through which
     the graph led to it, if it says that name. ``cosine`` tells how like the question it is itself, ``around`` how like its
     chunk; None where the search did not compare them.
     """
