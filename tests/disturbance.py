@@ -158,13 +158,6 @@ class World:
                 pass
         return False
 
-    def begun(self) -> list[dict[str, Any]]:
-        """Return the inputs of the executions that were begun, oldest first."""
-        states = self.cloud.client("stepfunctions")
-        found = states.list_executions(stateMachineArn=self.arn)["executions"]
-        arns = [e["executionArn"] for e in sorted(found, key=lambda e: e["startDate"])]
-        return [json.loads(states.describe_execution(executionArn=arn)["input"]) for arn in arns]
-
     def execution(self, functions: ForkedFunctions, given: dict[str, Any], *, times: int = 1, **options: Any) -> Execution:
         """Return an execution that calls each function so many ``times``; ``options`` as of :class:`Execution`."""
 
@@ -239,7 +232,7 @@ def recorded(world: World, functions: ForkedFunctions, told: dict[str, Any]) -> 
 
     world.script.begin()
     assert world.deliver(functions, told)
-    execution = world.execution(functions, world.begun()[-1], enter=enter)
+    execution = world.execution(functions, world.cloud.started(world.arn)[-1], enter=enter)
     assert execution.run() == "SUCCEEDED", execution.error
     names = world.script.calls
     return Way(told, stages, names, world.save())
@@ -287,7 +280,7 @@ def go_meanwhile(
 
     def go() -> None:
         assert world.deliver(others, other.told)
-        went.append(world.execution(others, world.begun()[-1]).run())
+        went.append(world.execution(others, world.cloud.started(world.arn)[-1]).run())
 
     thread = Thread(target=go)
 
@@ -319,7 +312,7 @@ def _set_out(world: World, functions: ForkedFunctions, way: Way, at: int, kind: 
     if not world.deliver(functions, way.told):
         world.script.mend()
         assert world.deliver(functions, way.told)  # a dead letter that is sent again
-    return world.execution(functions, world.begun()[-1])
+    return world.execution(functions, world.cloud.started(world.arn)[-1])
 
 
 def _differs(world: World, end: Snapshot) -> str:

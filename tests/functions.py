@@ -78,10 +78,7 @@ class Deployed:
 
     def started(self) -> list[dict[str, Any]]:
         """Return the inputs of the executions that were started, oldest first."""
-        states = self.cloud.client("stepfunctions")
-        found = states.list_executions(stateMachineArn=self.arn)["executions"]
-        arns = [e["executionArn"] for e in sorted(found, key=lambda e: e["startDate"])]
-        return [json.loads(states.describe_execution(executionArn=arn)["input"]) for arn in arns]
+        return self.cloud.started(self.arn)
 
 
 @contextmanager

@@ -49,6 +49,13 @@ def serving(app: FastAPI) -> Iterator[str]:
             assert not thread.is_alive(), "the server did not end"
 
 
+def send(client: httpx.Client, name: str, text: str) -> str:
+    """Send a document, and return its id."""
+    reply = client.post("/documents", files={"file": (name, text.encode())})
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["document"]["id"])
+
+
 class Api:
     """A served laptop: ``url``, the ``stores`` behind it, and clients by tenant and scopes."""
 
