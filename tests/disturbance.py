@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from unittest.mock import patch
 
 from fastapi.testclient import TestClient
 
@@ -327,7 +328,6 @@ def _differs(world: World, end: Snapshot) -> str:
 @contextmanager
 def disturbed_world(folder: Path, *, delay: int = 1) -> Iterator[World]:
     """Deploy on stand-ins; a write shows in searches after ``delay`` more."""
-    before = dict(os.environ)
     with ExitStack() as stack:
         neptune = stack.enter_context(NeptuneStandIn())
         collection = stack.enter_context(OpenSearchServer(delay=delay))
@@ -337,31 +337,28 @@ def disturbed_world(folder: Path, *, delay: int = 1) -> Iterator[World]:
         at = cloud.s3(inbox)
         cloud.client("s3").put_bucket_versioning(Bucket=inbox, VersioningConfiguration={"Status": "Enabled"})
         arn = stack.enter_context(cloud.state_machine(definition({n: n for n in FUNCTIONS}), carried_out=False))
-        try:
-            os.environ |= {
-                **ENVIRONMENT,
-                "AWS_DEFAULT_REGION": REGION,
-                "AWS_ENDPOINT_URL": cloud.url,
-                "POWERTOOLS_LOG_LEVEL": "CRITICAL",
-                "POWERTOOLS_TRACE_DISABLED": "true",
-                "LEXIGRAPH_DATA": str(folder),
-                "LEXIGRAPH_INBOX": at,
-                "LEXIGRAPH_ARTEFACT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "work"),
-                "LEXIGRAPH_DOCUMENT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "documents"),
-                "LEXIGRAPH_GRAPH_STORE": neptune.connection,
-                "LEXIGRAPH_VECTOR_STORE": collection.connection,
-                "LEXIGRAPH_REGISTRY": table,
-                "LEXIGRAPH_CACHE": table,
-                "LEXIGRAPH_WORKFLOW": arn,
-            }
-            _forget()
-            world = World(cloud, neptune, collection, arn)
-            yield world
-            world.stores.close()
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-            _forget()
+        environment = {
+            **ENVIRONMENT,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": cloud.url,
+            "POWERTOOLS_LOG_LEVEL": "CRITICAL",
+            "POWERTOOLS_TRACE_DISABLED": "true",
+            "LEXIGRAPH_DATA": str(folder),
+            "LEXIGRAPH_INBOX": at,
+            "LEXIGRAPH_ARTEFACT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "work"),
+            "LEXIGRAPH_DOCUMENT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "documents"),
+            "LEXIGRAPH_GRAPH_STORE": neptune.connection,
+            "LEXIGRAPH_VECTOR_STORE": collection.connection,
+            "LEXIGRAPH_REGISTRY": table,
+            "LEXIGRAPH_CACHE": table,
+            "LEXIGRAPH_WORKFLOW": arn,
+        }
+        stack.callback(_forget)
+        stack.enter_context(patch.dict(os.environ, environment))
+        _forget()
+        world = World(cloud, neptune, collection, arn)
+        yield world
+        world.stores.close()
 
 
 def _forget() -> None:

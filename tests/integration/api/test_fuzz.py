@@ -58,11 +58,8 @@ GENTLE = [
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, Path]]:
     folder = tmp_path_factory.mktemp("fuzz")
-    write_pages(
-        folder / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves. Tove Lund leads the Harbour Team."}
-    )
-    with laptop_api(folder, ingest_in="thread", max_file_bytes=2_000_000) as api:
-        assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    pages = {"Approval": "Mira Holm signs what Tove Lund approves. Tove Lund leads the Harbour Team."}
+    with laptop_api(folder, pages=pages, ingest_in="thread", max_file_bytes=2_000_000) as api:
         yield api, folder
 
 

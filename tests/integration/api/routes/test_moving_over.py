@@ -56,10 +56,7 @@ STREAM = {
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    folder = tmp_path_factory.mktemp("served")
-    write_pages(folder / "corpus", FLOW)
-    with laptop_api(folder, ingest_in="thread") as served:
-        assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    with laptop_api(tmp_path_factory.mktemp("served"), pages=FLOW, ingest_in="thread") as served:
         yield served
 
 
