@@ -100,7 +100,9 @@ def laptop_api(
 
     ``pages`` are written to its ``corpus``, and ingested.
     """
-    made = Settings(**{"data": folder / "data", "ingest_roots": {"default": folder}, "api_rate": 0, **settings})
+    made = Settings(
+        **{"data": folder / "data", "ingest_roots": {"default": folder}, "ingest_in": "thread", "api_rate": 0, **settings}
+    )
     opened = stores or open_laptop(folder / "data")
     service = LaptopService(made, stores=opened, embedder=WordEmbedder(), llm=llm)
     with serving(create_app(made, service, open_=open_)) as url:

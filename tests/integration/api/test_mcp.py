@@ -33,7 +33,7 @@ SECONDS = 60
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("mcp"), pages=PAGES, ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("mcp"), pages=PAGES) as served:
         yield served
 
 

@@ -56,7 +56,7 @@ STREAM = {
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("served"), pages=FLOW, ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("served"), pages=FLOW) as served:
         yield served
 
 
@@ -112,7 +112,7 @@ def test_lists_that_a_client_does_not_have_may_be_null(client: httpx.Client) -> 
 def test_a_conversation_may_begin_with_the_assistant(tmp_path: Path) -> None:
     write_pages(tmp_path / "corpus", FLOW)
     with ScriptedLLMServer("Mira Holm signs [S1].") as server:
-        with laptop_api(tmp_path, llm=model(server), ingest_in="thread", relations=False) as api:
+        with laptop_api(tmp_path, llm=model(server), relations=False) as api:
             client = api.client()
             client.post("/ingest", json={"path": "corpus"})
             history = [{"role": "assistant", "content": "Welcome to the desk of forms."}]

@@ -18,7 +18,7 @@ OURS = Tenant("default")
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("overview"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("overview")) as served:
         yield served
 
 

@@ -31,7 +31,7 @@ Agnes Lorwright pays from the ledger. 🎈🎈 Bruno Velmond keeps the seal.
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("reading"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("reading")) as served:
         yield served
 
 
