@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -115,12 +116,9 @@ def fill(home: Path, corpus: GeneratedCorpus) -> None:
         return
     last = max(len(corpus), DOCUMENTS - 1)
     short = (corpus.document(number, 2) for number in range(len(corpus), last))
-    stores = open_folder(home)
-    try:
+    with closing(open_folder(home)) as stores:
         write(chain(short, [corpus.document(last, LONG_CHUNKS)]), stores, seed=corpus.seed)
         (home / _FILLED).write_text(json.dumps(stores.graph.stats(TENANT)), "utf-8")
-    finally:
-        stores.close()
 
 
 def addresses(target: Target, corpus: GeneratedCorpus, questions: Iterator[str]) -> Iterator[tuple[str, str, str]]:

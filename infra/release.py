@@ -38,10 +38,10 @@ def problems(version: str, root: Path = ROOT) -> Iterator[str]:
         yield f"the working tree has changes ({changed.splitlines()[0].strip()}, ...): commit them first"
 
 
-def outdated_locks(root: Path = ROOT) -> list[str]:
+def outdated_locks() -> list[str]:
     """Return the locks that ``make lock`` changes; it leaves the tree as it was."""
-    before = {path: path.read_bytes() for path in (root / "requirements").glob("*.lock")}
-    subprocess.run(["make", "--no-print-directory", "lock"], cwd=root, check=True, timeout=900)
+    before = {path: path.read_bytes() for path in (ROOT / "requirements").glob("*.lock")}
+    subprocess.run(["make", "--no-print-directory", "lock"], cwd=ROOT, check=True, timeout=900)
     changed = [path.name for path, text in before.items() if path.read_bytes() != text]
     for path, text in before.items():
         path.write_bytes(text)

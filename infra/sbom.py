@@ -67,9 +67,9 @@ def packages(lock: Path) -> Iterator[Package]:
             yield Package(found[1], found[2], tuple(_DIGEST.findall(entry)))
 
 
-def page_packages(lock: Path = PAGE_LOCK) -> list[Package]:
+def page_packages() -> list[Package]:
     """Return the npm packages of the explorer, by name: not those that only build it, nor those for Node.js alone."""
-    locked: dict[str, dict[str, Any]] = json.loads(lock.read_text("utf-8"))["packages"]
+    locked: dict[str, dict[str, Any]] = json.loads(PAGE_LOCK.read_text("utf-8"))["packages"]
     return [
         Package(path.removeprefix("node_modules/"), one["version"], (_hex(one["integrity"]),), "SHA-512", "npm")
         for path, one in sorted(locked.items())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from unittest.mock import patch
 
 from fastapi.testclient import TestClient
 
@@ -158,13 +159,6 @@ class World:
                 pass
         return False
 
-    def begun(self) -> list[dict[str, Any]]:
-        """Return the inputs of the executions that were begun, oldest first."""
-        states = self.cloud.client("stepfunctions")
-        found = states.list_executions(stateMachineArn=self.arn)["executions"]
-        arns = [e["executionArn"] for e in sorted(found, key=lambda e: e["startDate"])]
-        return [json.loads(states.describe_execution(executionArn=arn)["input"]) for arn in arns]
-
     def execution(self, functions: ForkedFunctions, given: dict[str, Any], *, times: int = 1, **options: Any) -> Execution:
         """Return an execution that calls each function so many ``times``; ``options`` as of :class:`Execution`."""
 
@@ -239,7 +233,7 @@ def recorded(world: World, functions: ForkedFunctions, told: dict[str, Any]) -> 
 
     world.script.begin()
     assert world.deliver(functions, told)
-    execution = world.execution(functions, world.begun()[-1], enter=enter)
+    execution = world.execution(functions, world.cloud.started(world.arn)[-1], enter=enter)
     assert execution.run() == "SUCCEEDED", execution.error
     names = world.script.calls
     return Way(told, stages, names, world.save())
@@ -287,7 +281,7 @@ def go_meanwhile(
 
     def go() -> None:
         assert world.deliver(others, other.told)
-        went.append(world.execution(others, world.begun()[-1]).run())
+        went.append(world.execution(others, world.cloud.started(world.arn)[-1]).run())
 
     thread = Thread(target=go)
 
@@ -319,7 +313,7 @@ def _set_out(world: World, functions: ForkedFunctions, way: Way, at: int, kind: 
     if not world.deliver(functions, way.told):
         world.script.mend()
         assert world.deliver(functions, way.told)  # a dead letter that is sent again
-    return world.execution(functions, world.begun()[-1])
+    return world.execution(functions, world.cloud.started(world.arn)[-1])
 
 
 def _differs(world: World, end: Snapshot) -> str:
@@ -334,7 +328,6 @@ def _differs(world: World, end: Snapshot) -> str:
 @contextmanager
 def disturbed_world(folder: Path, *, delay: int = 1) -> Iterator[World]:
     """Deploy on stand-ins; a write shows in searches after ``delay`` more."""
-    before = dict(os.environ)
     with ExitStack() as stack:
         neptune = stack.enter_context(NeptuneStandIn())
         collection = stack.enter_context(OpenSearchServer(delay=delay))
@@ -344,31 +337,28 @@ def disturbed_world(folder: Path, *, delay: int = 1) -> Iterator[World]:
         at = cloud.s3(inbox)
         cloud.client("s3").put_bucket_versioning(Bucket=inbox, VersioningConfiguration={"Status": "Enabled"})
         arn = stack.enter_context(cloud.state_machine(definition({n: n for n in FUNCTIONS}), carried_out=False))
-        try:
-            os.environ |= {
-                **ENVIRONMENT,
-                "AWS_DEFAULT_REGION": REGION,
-                "AWS_ENDPOINT_URL": cloud.url,
-                "POWERTOOLS_LOG_LEVEL": "CRITICAL",
-                "POWERTOOLS_TRACE_DISABLED": "true",
-                "LEXIGRAPH_DATA": str(folder),
-                "LEXIGRAPH_INBOX": at,
-                "LEXIGRAPH_ARTEFACT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "work"),
-                "LEXIGRAPH_DOCUMENT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "documents"),
-                "LEXIGRAPH_GRAPH_STORE": neptune.connection,
-                "LEXIGRAPH_VECTOR_STORE": collection.connection,
-                "LEXIGRAPH_REGISTRY": table,
-                "LEXIGRAPH_CACHE": table,
-                "LEXIGRAPH_WORKFLOW": arn,
-            }
-            _forget()
-            world = World(cloud, neptune, collection, arn)
-            yield world
-            world.stores.close()
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-            _forget()
+        environment = {
+            **ENVIRONMENT,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": cloud.url,
+            "POWERTOOLS_LOG_LEVEL": "CRITICAL",
+            "POWERTOOLS_TRACE_DISABLED": "true",
+            "LEXIGRAPH_DATA": str(folder),
+            "LEXIGRAPH_INBOX": at,
+            "LEXIGRAPH_ARTEFACT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "work"),
+            "LEXIGRAPH_DOCUMENT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "documents"),
+            "LEXIGRAPH_GRAPH_STORE": neptune.connection,
+            "LEXIGRAPH_VECTOR_STORE": collection.connection,
+            "LEXIGRAPH_REGISTRY": table,
+            "LEXIGRAPH_CACHE": table,
+            "LEXIGRAPH_WORKFLOW": arn,
+        }
+        stack.callback(_forget)
+        stack.enter_context(patch.dict(os.environ, environment))
+        _forget()
+        world = World(cloud, neptune, collection, arn)
+        yield world
+        world.stores.close()
 
 
 def _forget() -> None:

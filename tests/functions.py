@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from functions import runtime, work
 from functions.invoke import EVENTS as EVENTS
@@ -78,10 +79,7 @@ class Deployed:
 
     def started(self) -> list[dict[str, Any]]:
         """Return the inputs of the executions that were started, oldest first."""
-        states = self.cloud.client("stepfunctions")
-        found = states.list_executions(stateMachineArn=self.arn)["executions"]
-        arns = [e["executionArn"] for e in sorted(found, key=lambda e: e["startDate"])]
-        return [json.loads(states.describe_execution(executionArn=arn)["input"]) for arn in arns]
+        return self.cloud.started(self.arn)
 
 
 @contextmanager
@@ -95,8 +93,8 @@ def deployed(
     """
     from infra.state_machine import definition
 
-    before = dict(os.environ)
-    with Cloud({name: lambda payload, name=name: invoke(name, payload) for name in ALL}) as cloud:
+    handlers = {name: lambda payload, name=name: invoke(name, payload) for name in ALL}
+    with patch.dict(os.environ), Cloud(handlers) as cloud:
         name = f"{INBOX}-{cloud.port}"  # moto keeps buckets and tables for the whole process
         there = cloud.s3(name)
         cloud.client("s3").put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
@@ -126,8 +124,6 @@ def deployed(
             finally:
                 work.use(None)
                 stores.close()
-                os.environ.clear()
-                os.environ.update(before)
                 forget()
 
 

@@ -1,6 +1,6 @@
 """The real HTTP API on a free port of 127.0.0.1, in a thread, for the time of a ``with`` block."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -19,7 +19,7 @@ from lexigraph.inference.protocols import LanguageModel
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import Stores
-from tests.laptop import open_laptop
+from tests.laptop import open_laptop, write_pages
 from tests.models import SentenceExtractor, WordEmbedder
 
 SECONDS = 30.0
@@ -47,6 +47,13 @@ def serving(app: FastAPI) -> Iterator[str]:
             server.should_exit = True
             thread.join(SECONDS)
             assert not thread.is_alive(), "the server did not end"
+
+
+def send(client: httpx.Client, name: str, text: str) -> str:
+    """Send a document, and return its id."""
+    reply = client.post("/documents", files={"file": (name, text.encode())})
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["document"]["id"])
 
 
 class Api:
@@ -83,17 +90,26 @@ class Api:
 def laptop_api(
     folder: Path,
     *,
+    pages: Mapping[str, str] | None = None,
     stores: Stores | None = None,
     llm: LanguageModel | None = None,
     open_: Openness = False,
     **settings: Any,
 ) -> Iterator[Api]:
-    """Serve a laptop in a folder, which is the root of the default tenant unless ``ingest_roots`` is given."""
-    made = Settings(**{"data": folder / "data", "ingest_roots": {"default": folder}, "api_rate": 0, **settings})
+    """Serve a laptop in a folder, which is the root of the default tenant unless ``ingest_roots`` is given.
+
+    ``pages`` are written to its ``corpus``, and ingested.
+    """
+    made = Settings(
+        **{"data": folder / "data", "ingest_roots": {"default": folder}, "ingest_in": "thread", "api_rate": 0, **settings}
+    )
     opened = stores or open_laptop(folder / "data")
     service = LaptopService(made, stores=opened, embedder=WordEmbedder(), llm=llm)
     with serving(create_app(made, service, open_=open_)) as url:
         api = Api(url, opened)
+        if pages:
+            write_pages(folder / "corpus", pages)
+            assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
         yield api
         api.close()
     if stores is None:

@@ -79,6 +79,6 @@ def _run(command: list[str]) -> None:
         raise Unavailable(f"its environment cannot be made: {last_lines(done.stderr)}")
 
 
-def last_lines(text: str, count: int = 3) -> str:
+def last_lines(text: str) -> str:
     """Return the last lines of what a process said, in one."""
-    return " / ".join(line.strip() for line in text.strip().splitlines()[-count:])[-600:] or "it said nothing"
+    return " / ".join(line.strip() for line in text.strip().splitlines()[-3:])[-600:] or "it said nothing"

@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -190,8 +190,5 @@ def open_system(folder: Path, embedder: Embedder, retriever: str) -> Iterator[Sy
     os.environ.setdefault("VERBOSE", "false")
     for name in ("lightrag", "nano-vectordb"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    system = Light(folder, embedder, retriever)
-    try:
+    with closing(Light(folder, embedder, retriever)) as system:
         yield system
-    finally:
-        system.close()

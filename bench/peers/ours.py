@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -102,8 +102,5 @@ class Ours:
 @contextmanager
 def open_system(folder: Path, embedder: Embedder, retriever: str) -> Iterator[System]:
     """Open an index in a folder."""
-    system = Ours(folder, embedder, retriever)
-    try:
+    with closing(Ours(folder, embedder, retriever)) as system:
         yield system
-    finally:
-        system.close()

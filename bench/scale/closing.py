@@ -20,11 +20,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import uuid4
 
 from bench.scale.mentions import EVERYWHERE
@@ -213,7 +213,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--model", action="store_true", help="only the model")
     asked = parser.parse_args(arguments)
     bad = False
-    with AwsServer() as aws, mock_environment():
+    with AwsServer() as aws, patch.dict(os.environ, ENVIRONMENT):
         if not asked.model:
             print(
                 "| files at once | s | requests | busiest second of the lease | derivations | throttled | lost | missing |"
@@ -255,20 +255,6 @@ def _modelled(asked: argparse.Namespace, of_file: dict[str, int]) -> bool:
             f"| {what} | {found:,} | {limit:,} |" if isinstance(found, int) and limit else f"| {what} | {found} | {limit} |"
         )
     return max(busiest) > MOST_WRITES or table > TABLE_WRITES
-
-
-@contextmanager
-def mock_environment() -> Iterator[None]:
-    """Set credentials of nobody."""
-    before = {name: os.environ.get(name) for name in ENVIRONMENT}
-    os.environ.update(ENVIRONMENT)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from email.message import Message
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any, NamedTuple
@@ -55,10 +55,7 @@ def _sent(
 ) -> Iterator[HTTPResponse]:
     at = urlsplit(url)
     kind = HTTPSConnection if at.scheme == "https" else HTTPConnection
-    connection = kind(at.netloc, timeout=seconds)
-    try:
+    with closing(kind(at.netloc, timeout=seconds)) as connection:
         usual, data = ("GET", None) if body is None else ("POST", json.dumps(body))
         connection.request(method or usual, f"{at.path}{'?' if at.query else ''}{at.query}", data, dict(headers))
         yield connection.getresponse()
-    finally:
-        connection.close()

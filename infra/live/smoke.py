@@ -45,7 +45,7 @@ def smoke(account: Account, asked: Given) -> Iterator[Row]:
     if any(row.status == "failed" and row.name == "stacks" for row in rows):
         return
     yield from probing.probe(account, asked.name, aws=True, least_engine=asked.profile.neptune_version)
-    yield from driven(deployment(account, asked.name), compressed=True)
+    yield from driven(deployment(account, asked.name))
 
 
 def deployment(account: Account, name: str) -> Deployment:
@@ -68,8 +68,8 @@ def deployment(account: Account, name: str) -> Deployment:
     return Deployment(account, place, keys)
 
 
-def driven(deployed: Deployment, *, compressed: bool) -> Iterator[Row]:
-    """Yield how the deployment did from the first key to the last document deleted; ``compressed``: also by the gateway."""
+def driven(deployed: Deployment) -> Iterator[Row]:
+    """Yield how the deployment did from the first key to the last document deleted, and whether its gateway compresses."""
     rows: list[Row] = []
     with (
         _noted(rows, "driven", "key, upload, answer with citation, stream, replace, delete, gone", _DRIVEN),
@@ -80,11 +80,10 @@ def driven(deployed: Deployment, *, compressed: bool) -> Iterator[Row]:
             drive(deployed)
         finally:
             end(deployed)
-    if compressed:
-        with _noted(rows, "compressed", "the gateway compresses replies", "deploy the api stack again"):
-            headers = {"Accept-Encoding": "gzip"}
-            _, told, _ = http.fetch(f"{deployed.place.api}/explorer/", headers, seconds=_CALL_SECONDS)
-            check(told.get("Content-Encoding") == "gzip", "a reply of the explorer is not compressed")
+    with _noted(rows, "compressed", "the gateway compresses replies", "deploy the api stack again"):
+        headers = {"Accept-Encoding": "gzip"}
+        _, told, _ = http.fetch(f"{deployed.place.api}/explorer/", headers, seconds=_CALL_SECONDS)
+        check(told.get("Content-Encoding") == "gzip", "a reply of the explorer is not compressed")
     yield from rows
 
 

@@ -23,36 +23,6 @@ def missing(folder: Path) -> Path:
     return folder / "missing.md"
 
 
-def empty(folder: Path) -> Path:
-    path = folder / "empty.md"
-    path.touch()
-    return path
-
-
-def blank(folder: Path) -> Path:
-    path = folder / "blank.txt"
-    path.write_text(" \n\n\t\n")
-    return path
-
-
-def binary(folder: Path) -> Path:
-    path = folder / "binary.txt"
-    path.write_bytes(bytes(range(256)) * 40)
-    return path
-
-
-def unknown_type(folder: Path) -> Path:
-    path = folder / "video.mp4"
-    path.write_bytes(b"moov")
-    return path
-
-
-def broken_pdf(folder: Path) -> Path:
-    path = folder / "broken.pdf"
-    path.write_bytes(b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\nxref\nbroken off here")
-    return path
-
-
 def encrypted_pdf(folder: Path) -> Path:
     from pypdf import PdfWriter
 
@@ -73,28 +43,10 @@ def docx_bomb(folder: Path, megabytes: int = 30) -> Path:
     return path
 
 
-def broken_docx(folder: Path) -> Path:
-    path = folder / "broken.docx"
-    path.write_bytes(b"PK\x03\x04 and then nothing of a document")
-    return path
-
-
-def broken_json(folder: Path) -> Path:
-    path = folder / "broken.json"
-    path.write_text('{"title": "Harbour", "text": ')
-    return path
-
-
 def huge(folder: Path) -> Path:
     path = folder / "huge.txt"
     with path.open("wb") as file:
         file.truncate(200_000_000)  # takes no room on the disk
-    return path
-
-
-def damaged_gzip(folder: Path) -> Path:
-    path = folder / "corpus.jsonl.gz"
-    path.write_bytes(b"\x1f\x8b\x08\x00 is no gzip")
     return path
 
 
@@ -104,33 +56,47 @@ def link_to_itself(folder: Path) -> Path:
     return path
 
 
-BAD_FILES: dict[Callable[[Path], Path], str] = {
+BAD_FILES: dict[str | Callable[[Path], Path], str] = {
     missing: "does not exist",
-    empty: "is empty",
-    blank: "no text",
-    binary: "is binary, not text",
-    unknown_type: "has an unsupported type",
-    broken_pdf: "is damaged",
+    "empty.md": "is empty",
+    "blank.txt": "no text",
+    "binary.txt": "is binary, not text",
+    "video.mp4": "has an unsupported type",
+    "broken.pdf": "is damaged",
     encrypted_pdf: "is encrypted: save it without a password",
     docx_bomb: "max_archive_",
-    broken_docx: "is damaged",
-    broken_json: "JSON",
+    "broken.docx": "is damaged",
+    "broken.json": "JSON",
     huge: "200,000,000 bytes, the limit is 100,000,000 (max_file_bytes)",
-    damaged_gzip: "is damaged",
+    "corpus.jsonl.gz": "is damaged",
     link_to_itself: "cannot be read",
+}
+CONTENTS = {
+    "empty.md": b"",
+    "blank.txt": b" \n\n\t\n",
+    "binary.txt": bytes(range(256)) * 40,
+    "video.mp4": b"moov",
+    "broken.pdf": b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\nxref\nbroken off here",
+    "broken.docx": b"PK\x03\x04 and then nothing of a document",
+    "broken.json": b'{"title": "Harbour", "text": ',
+    "corpus.jsonl.gz": b"\x1f\x8b\x08\x00 is no gzip",
 }
 
 
-@pytest.mark.parametrize("make", BAD_FILES, ids=lambda make: make.__name__)
-def test_a_bad_file_is_one_line_that_names_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    path = make(tmp_path)
+@pytest.mark.parametrize("bad", BAD_FILES, ids=lambda bad: bad if isinstance(bad, str) else bad.__name__)
+def test_a_bad_file_is_one_line_that_names_it(bad: str | Callable[[Path], Path], tmp_path: Path) -> None:
+    if isinstance(bad, str):
+        path = tmp_path / bad
+        path.write_bytes(CONTENTS[bad])
+    else:
+        path = bad(tmp_path)
 
     told = here("--data", tmp_path / "data", "ingest", path, "--no-progress")
 
     assert told.code == ExitCode.NOTHING
     assert len(told.complaints) == 1
     assert told.err.startswith(f"failed: {path}: ")
-    assert BAD_FILES[make].lower() in told.err.lower()
+    assert BAD_FILES[bad].lower() in told.err.lower()
     assert "0 new, 0 updated, 0 unchanged, 1 failed" in told.out
 
 
@@ -173,7 +139,7 @@ def test_a_folder_without_documents_is_said(tmp_path: Path) -> None:
 def test_folders_that_link_to_each_other_end(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "up").symlink_to(tmp_path)
-    empty(tmp_path / "a")
+    (tmp_path / "a" / "empty.md").touch()
 
     told = here("--data", tmp_path / "data", "ingest", tmp_path, "--no-progress")
 

@@ -95,7 +95,7 @@ def test_samples_of_python_compile(block: Block) -> None:
 def served_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A served copy of the corpus, which samples may change."""
     folder = tmp_path_factory.mktemp("served")
-    with laptop_api(folder, ingest_in="thread", open_=True) as api:
+    with laptop_api(folder, open_=True) as api:
         with api.client() as client:
             client.post("/ingest", json={"path": str(EXAMPLES / "corpus")})
         yield api.url

@@ -50,7 +50,7 @@ def api(tmp_path: Path) -> Iterator[Api]:
         "Heron Team": "The Heron Team is led by Ines Calloway.",
     }
     pages = write_pages(tmp_path / "pages", texts)
-    with laptop_api(tmp_path, ingest_in="thread") as served:
+    with laptop_api(tmp_path) as served:
         served.client().post("/ingest", json={"path": pages.name}).raise_for_status()
         yield served
 

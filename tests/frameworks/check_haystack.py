@@ -13,15 +13,6 @@ from lexigraph.integrations.haystack import LexigraphAnswerer, LexigraphRetrieve
 
 QUESTION = "Who leads the Heron Team?"
 NAME = "Ines Calloway"
-WHERE: list[dict[str, Any]] = [
-    {"index": os.environ["FRAMEWORKS_INDEX"], "tenant": "default"},
-    {"url": os.environ["FRAMEWORKS_URL"]},
-]
-
-
-@pytest.fixture(params=WHERE, ids=["local", "server"])
-def where(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return dict(request.param)
 
 
 def test_the_retriever_stands_in_a_pipeline_that_is_written_and_read(where: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
@@ -17,15 +16,6 @@ from lexigraph.integrations.langchain import LexigraphRetriever, answer_tool
 
 QUESTION = "Who leads the Heron Team?"
 NAME = "Ines Calloway"
-WHERE: list[dict[str, Any]] = [
-    {"index": os.environ["FRAMEWORKS_INDEX"], "tenant": "default"},
-    {"url": os.environ["FRAMEWORKS_URL"]},
-]
-
-
-@pytest.fixture(params=WHERE, ids=["local", "server"])
-def where(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return dict(request.param)
 
 
 def test_statements_are_documents_with_places_and_scores(where: dict[str, Any]) -> None:

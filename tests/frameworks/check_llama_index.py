@@ -18,15 +18,6 @@ from lexigraph.integrations.llama_index import LexigraphQueryEngine, LexigraphRe
 
 QUESTION = "Who leads the Heron Team?"
 NAME = "Ines Calloway"
-WHERE: list[dict[str, Any]] = [
-    {"index": os.environ["FRAMEWORKS_INDEX"], "tenant": "default"},
-    {"url": os.environ["FRAMEWORKS_URL"]},
-]
-
-
-@pytest.fixture(params=WHERE, ids=["local", "server"])
-def where(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return dict(request.param)
 
 
 @pytest.mark.parametrize(

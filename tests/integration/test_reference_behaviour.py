@@ -102,7 +102,7 @@ def test_refresh_asks_for_relations_anew_unless_told_not_to(tmp_path: Path) -> N
     asked = []
     with ScriptedLLMServer({"relations": [relation]}) as server:
         settings = Settings(llm="openai:test", llm_options={"base_url": server.base_url}, model_attempts=1)
-        with laptop_api(tmp_path, llm=make_llm(settings), ingest_in="thread") as api:
+        with laptop_api(tmp_path, llm=make_llm(settings)) as api:
             for query in ({}, {"refresh": True, "refresh_relations": False}, {"refresh": True}):
                 reply = api.client().post("/ingest", params=query, json={"path": "steps.md"})
                 assert reply.status_code == 200, reply.text

@@ -56,6 +56,13 @@ class Cloud(AwsServer):
             default_user_config["stepfunctions"]["execute_state_machine"] = False
             os.environ.pop("MOTO_PORT", None)
 
+    def started(self, arn: str) -> list[dict[str, Any]]:
+        """Return the inputs of the executions of a state machine, oldest first."""
+        states = self.client("stepfunctions")
+        found = states.list_executions(stateMachineArn=arn)["executions"]
+        arns = [e["executionArn"] for e in sorted(found, key=lambda e: e["startDate"])]
+        return [json.loads(states.describe_execution(executionArn=arn)["input"]) for arn in arns]
+
     def forget_executions(self) -> None:
         """Let there be no execution, so that one of the same name may begin again."""
         from moto.stepfunctions.models import stepfunctions_backends

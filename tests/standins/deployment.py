@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.settings import load_settings
@@ -49,16 +50,11 @@ def aws_deployment(**settings: str) -> Iterator[dict[str, str]]:
             "LEXIGRAPH_RELATIONS": "false",
             **settings,
         }
-        before = dict(os.environ)
-        os.environ |= environment
-        try:
-            folder = Path(stack.enter_context(TemporaryDirectory()))
-            with LexicalGraphIndex(extractor=SentenceExtractor(), settings=load_settings()) as index:
-                assert not index.ingest([write_pages(folder, PAGES)]).failures
-            yield environment
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        stack.enter_context(patch.dict(os.environ, environment))
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        with LexicalGraphIndex(extractor=SentenceExtractor(), settings=load_settings()) as index:
+            assert not index.ingest([write_pages(folder, PAGES)]).failures
+        yield environment
 
 
 def _model(operation: str, _: str, asked: dict[str, Any]) -> Any:

@@ -46,6 +46,7 @@ from http.server import BaseHTTPRequestHandler
 from socket import SHUT_RDWR, socket
 from threading import Lock
 from typing import Any, Self
+from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -392,17 +393,10 @@ def account() -> Iterator[None]:
     """Credentials of nobody, and no configuration of this machine."""
     gone = ["AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"]
     new = {**_CREDENTIALS, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
-    before = {name: os.environ.get(name) for name in (*gone, *new)}
-    for name in gone:
-        os.environ.pop(name, None)
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
+    with patch.dict(os.environ, new):
+        for name in gone:
             os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        yield
 
 
 def _is_signed(request: BaseHTTPRequestHandler) -> bool:

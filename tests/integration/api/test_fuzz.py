@@ -58,11 +58,8 @@ GENTLE = [
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, Path]]:
     folder = tmp_path_factory.mktemp("fuzz")
-    write_pages(
-        folder / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves. Tove Lund leads the Harbour Team."}
-    )
-    with laptop_api(folder, ingest_in="thread", max_file_bytes=2_000_000) as api:
-        assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    pages = {"Approval": "Mira Holm signs what Tove Lund approves. Tove Lund leads the Harbour Team."}
+    with laptop_api(folder, pages=pages, max_file_bytes=2_000_000) as api:
         yield api, folder
 
 
@@ -458,7 +455,7 @@ def test_what_is_no_http_of_ours_ends_with_4xx_or_nothing_and_the_server_goes_on
 def test_a_store_that_fails_is_told_without_the_path_of_its_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_pages(tmp_path / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves."})
     stores = open_laptop(tmp_path / "data")
-    with laptop_api(tmp_path, stores=stores, ingest_in="thread") as api:
+    with laptop_api(tmp_path, stores=stores) as api:
         client = api.client()
         assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
         stores.vectors.close()
@@ -489,11 +486,11 @@ def test_a_store_of_another_model_is_told_without_its_path_and_as_no_fault_of_th
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_pages(tmp_path / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves."})
-    with laptop_api(tmp_path, ingest_in="thread") as api:
+    with laptop_api(tmp_path) as api:
         assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
     opened = open_laptop(tmp_path / "data")
     other = VectorStoreFactory.for_vector_store(f"sqlite:///{tmp_path / 'data'}", embedding=EmbeddingModel("other", 64))
-    with laptop_api(tmp_path, stores=replace(opened, vectors=other), ingest_in="thread") as api:
+    with laptop_api(tmp_path, stores=replace(opened, vectors=other)) as api:
         reply = api.client().post("/query", json=VALID["/query"])
         taken = api.client().post("/ingest", json={"path": "corpus"})
     other.close()

@@ -33,10 +33,7 @@ SECONDS = 60
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    folder = tmp_path_factory.mktemp("mcp")
-    write_pages(folder / "corpus", PAGES)
-    with laptop_api(folder, ingest_in="thread") as served:
-        assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    with laptop_api(tmp_path_factory.mktemp("mcp"), pages=PAGES) as served:
         yield served
 
 

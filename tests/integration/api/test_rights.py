@@ -85,7 +85,7 @@ def _lasting(reply: Any) -> Any:
 @pytest.fixture(scope="module")
 def halves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halves]:
     whole, half = (tmp_path_factory.mktemp(name) for name in ("whole", "half"))
-    with laptop_api(whole, ingest_in="thread") as one, laptop_api(half, ingest_in="thread") as other:
+    with laptop_api(whole) as one, laptop_api(half) as other:
         yield Halves(one, other)
 
 

@@ -16,7 +16,7 @@ TEXT = "# {0}\n\nThe {0} is kept by Tove Lund of the Quarry.\n"
 
 @pytest.fixture
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("rights"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("rights")) as served:
         yield served
 
 

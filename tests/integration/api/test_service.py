@@ -257,7 +257,7 @@ def test_a_slash_too_many_leads_nowhere(api: Api, path: str) -> None:
 
 def test_a_get_that_changes_something_needs_what_another_page_cannot_send(tmp_path: Path) -> None:
     (tmp_path / "flow.md").write_text("Mira Holm signs.")
-    with laptop_api(tmp_path, open_=True, ingest_in="thread") as api:
+    with laptop_api(tmp_path, open_=True) as api:
         at = f"{api.url}/ingest/stream?path=flow.md"
         told = refused(patient.get(at), 403, "forbidden")  # as an image of a page, in a browser that says no more
         assert "POST" in told["hint"]
@@ -279,7 +279,7 @@ def test_an_open_server_refuses_a_host_or_origin_that_is_none(tmp_path: Path, he
 
 
 def test_a_server_that_is_open_until_a_key_is_made_is_closed_by_the_first_of_any_tenant(tmp_path: Path) -> None:
-    with laptop_api(tmp_path, open_="until_key", ingest_in="thread") as api:
+    with laptop_api(tmp_path, open_="until_key") as api:
         nobody = httpx.Client(base_url=api.url, timeout=patient.SECONDS)
         assert nobody.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")}).status_code == 200
         other = api.client("other")
@@ -305,7 +305,7 @@ def test_a_page_of_another_site_cannot_make_an_open_server_work_by_an_image_or_a
 
 
 def test_who_sends_a_key_to_an_open_server_is_whom_it_stands_for(tmp_path: Path) -> None:
-    with laptop_api(tmp_path, open_=True, ingest_in="thread") as api:
+    with laptop_api(tmp_path, open_=True) as api:
         other = api.client("other")
         sent = other.post("/documents", files={"file": ("flow.md", b"Mira Holm signs.")})
         assert sent.status_code == 200, sent.text

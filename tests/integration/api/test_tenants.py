@@ -46,7 +46,7 @@ class Known:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("tenants"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("tenants")) as served:
         yield served
 
 
@@ -201,7 +201,7 @@ def test_every_route_of_the_document_is_asked_here(api: Api) -> None:
 
 def test_what_a_tenant_takes_in_from_a_folder_is_its_own(tmp_path: Path) -> None:
     write_pages(tmp_path / "corpus", PAGES)
-    with laptop_api(tmp_path, ingest_in="thread", ingest_roots={"first": tmp_path, "second": tmp_path}) as api:
+    with laptop_api(tmp_path, ingest_roots={"first": tmp_path, "second": tmp_path}) as api:
         first, second = api.client("first"), api.client("second")
         assert first.post("/ingest", json={"path": "corpus"}).json()["documents_new"] == 1
         assert second.get("/documents").json()["documents"] == []

@@ -34,7 +34,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     folder = tmp_path_factory.mktemp("served")
     pages = {f"Room {n}": f"Room {n} has Oak boards. The Quill Line owns room {n}." for n in range(5)}
     write_pages(folder / "pages", {"Sable Ferry": FERRY, **pages})
-    with laptop_api(folder, ingest_in="thread") as served:
+    with laptop_api(folder) as served:
         with Client(served.url, served.key()) as client:
             assert client.ingest("pages")["documents_new"] == 6
         yield served

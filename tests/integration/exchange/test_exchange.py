@@ -270,12 +270,12 @@ def test_rdflib_reads_the_n_quads(index: LexicalGraphIndex) -> None:
 
 
 def test_pyarrow_reads_the_parquet_files(index: LexicalGraphIndex, tmp_path: Path) -> None:
-    written = formats.parquet(graphs(index.stores, OWNER), tmp_path)
+    formats.parquet(graphs(index.stores, OWNER), tmp_path)
     for name, columns in COLUMNS.items():
         read = pyarrow.parquet.read_table(tmp_path / f"{name}.parquet")
         assert read.column_names == list(columns)
         assert read.to_pylist() == list(table(index.stores, name))
-        assert written[name] == read.num_rows > 0
+        assert read.num_rows > 0
 
 
 def test_the_chunks_of_an_export_are_those_of_the_index(index: LexicalGraphIndex) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -76,8 +77,7 @@ def services() -> Iterator[Services]:
         bedrock = stack.enter_context(BedrockServer(model))
         registry, artefacts = aws.dynamodb(f"lexigraph-{aws.port}"), f"artefacts-{aws.port}"
         made.append(Services(neptune, vectors, aws, bedrock, registry, stack))
-        before = dict(os.environ)
-        os.environ |= {
+        environment = {
             **ENVIRONMENT,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
@@ -94,13 +94,10 @@ def services() -> Iterator[Services]:
             "LEXIGRAPH_LLM": "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0",
             "LEXIGRAPH_RERANKER": "bedrock",
         }
+        stack.enter_context(patch.dict(os.environ, environment))
+        stack.callback(forget)
         forget()
-        try:
-            yield made[0]
-        finally:
-            forget()
-            os.environ.clear()
-            os.environ.update(before)
+        yield made[0]
 
 
 def test_every_probe_holds_over_services_that_work_and_leaves_nothing(services: Services) -> None:

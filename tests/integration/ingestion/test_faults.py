@@ -246,16 +246,16 @@ def tell(ground: Ground, order: tuple[str, ...], *, late: bool) -> None:
     newest = max(order, key=["new", "replaced", "removed"].index)
     world.restore(ground.way("new").begin)
     begun = 0
-    before = len(world.begun())
+    before = len(world.cloud.started(world.arn))
     for way in ways:
         for _ in range(2):
             assert world.deliver(ground.others, way.told)
-        given = world.begun()[before + begun :]
+        given = world.cloud.started(world.arn)[before + begun :]
         begun += len(given)
         if not late:
             assert all(world.execution(ground.others, g, times=2).run() == "SUCCEEDED" for g in given)
     if late:
-        for given in world.begun()[before:][::-1]:
+        for given in world.cloud.started(world.arn)[before:][::-1]:
             assert world.execution(ground.others, given, times=2).run() == "SUCCEEDED"
     end = ground.way(newest).end
     found = world.content()

@@ -193,7 +193,7 @@ def test_documents_are_built_again_from_what_is_kept_of_them(data: Path, name: s
     with closing(open_laptop(data, create="again")) as stores:
         index = laptop(data, stores)
         if name == "registry.sqlite":
-            assert adopt(stores, DEFAULT_TENANT) == len(CLOCK)
+            adopt(stores, DEFAULT_TENANT)
         ids = [document.source_id for document in index.documents()]
         assert len(ids) == len(CLOCK)
         assert index.rebuild(ids) == set(ids)

@@ -136,12 +136,13 @@ def test_a_model_whose_price_is_known_has_a_cost(exporter: InMemorySpanExporter)
     assert "lexigraph.cost.usd" not in told(exporter, "chat other")
 
 
-def test_spans_reach_the_daemon_of_x_ray_below_the_call_of_the_function() -> None:
+def test_spans_reach_the_daemon_of_x_ray_below_the_call_of_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon:
         daemon.bind(("127.0.0.1", 0))
         daemon.settimeout(10)
         made = TracerProvider()
-        made.add_span_processor(SimpleSpanProcessor(XRayExporter(f"127.0.0.1:{daemon.getsockname()[1]}")))
+        monkeypatch.setenv("AWS_XRAY_DAEMON_ADDRESS", f"127.0.0.1:{daemon.getsockname()[1]}")
+        made.add_span_processor(SimpleSpanProcessor(XRayExporter()))
         telemetry.use(made)
         begun = f"{int(time.time()):08x}"
         try:

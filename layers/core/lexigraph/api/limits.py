@@ -6,17 +6,17 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 from fastapi import Request, params
 from fastapi.dependencies.models import Dependant
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending, respond
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.names import visible
+from lexigraph.model.names import LONGEST, PATTERN, visible
 from lexigraph.retrieval.stages.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
@@ -110,6 +110,7 @@ def _written(pattern: str, what: str) -> Callable[[Any], Any]:
 # the last part of a parameter's annotation, behind its limits, which would be missing in the OpenAPI document otherwise
 TEXT = AfterValidator(whole)
 NAME = AfterValidator(visible)  # behind ``pattern=names.PATTERN``, which the document shows
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]  # in a body
 # Python's client writes True, others 1 or yes; what they mean is beyond doubt
 FLAG = BeforeValidator(_written("(?i:true|false|yes|no|on|off|1|0)", "true or false"))
 WHOLE = BeforeValidator(_written(r"-?[0-9]{1,18}(\.0{1,9})?", "a whole number"))

@@ -12,7 +12,7 @@ import typer
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.ingest import outcome, summarise
 from lexigraph.cli.invocation import Invocation, current
-from lexigraph.cli.options import JsonOption
+from lexigraph.cli.options import JsonOption, NoProgressOption, PathsArgument
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import InvalidInput, NotFound
@@ -36,7 +36,7 @@ FolderArgument = Annotated[
 @app.command()
 def prepare(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    paths: PathsArgument,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="New folder for the batches.", show_default=False)],
     no_temperature: Annotated[
         bool, typer.Option("--no-temperature", help="Omit the temperature, for models that reject it.")
@@ -129,7 +129,7 @@ def collect(context: typer.Context, folder: FolderArgument, json_: JsonOption = 
 @app.command()
 def load(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    paths: PathsArgument,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the state of the load.", show_default=False)],
     to: Annotated[str, typer.Option(metavar="S3", help="s3://BUCKET/PREFIX?region=REGION.", show_default=False)],
     role: Annotated[str, typer.Option(metavar="ARN", help="IAM role that Neptune assumes to read there.")] = "",
@@ -141,7 +141,7 @@ def load(
         str, typer.Option(metavar="S3", help="Only write the files; documents will be uploaded to this inbox: s3://BUCKET.")
     ] = "",
     status: Annotated[bool, typer.Option("--status", help="Show the progress of the load and exit.")] = False,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show only failures and the summary.")] = False,
+    no_progress: NoProgressOption = False,
     json_: JsonOption = False,
 ) -> int:
     """Load documents with Neptune's bulk loader, then publish them. Worth it from about 100,000 chunks.

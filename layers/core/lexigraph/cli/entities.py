@@ -48,18 +48,7 @@ def list_entities(
         aliases = stores.graph.entities(owner, [entity.id for entity in entities]).aliases
     same = {entity.id: sorted(other.value for other in aliases.get(entity.id, ())) for entity in entities}
     if json_:
-        rows = [
-            {
-                "id": entity.id,
-                "name": entity.value,
-                "class": entity.class_,
-                "documents": entity.df,
-                "facts": entity.degree,
-                "means_the_same": same[entity.id],
-            }
-            for entity in entities
-        ]
-        print_json({"entities": rows})
+        print_json({"entities": [{**entity.to_dict(), "means_the_same": same[entity.id]} for entity in entities]})
         return
     for entity in entities:
         others = f"  = {', '.join(same[entity.id])}" if same[entity.id] else ""

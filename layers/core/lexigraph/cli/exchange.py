@@ -11,12 +11,12 @@ from typing import IO, Annotated, Literal, cast
 import typer
 
 from lexigraph.cli.exits import ExitCode
-from lexigraph.cli.ingest import outcome, summarise
+from lexigraph.cli.ingest import concluded
 from lexigraph.cli.invocation import current
-from lexigraph.cli.options import JsonOption
+from lexigraph.cli.options import JsonOption, NoProgressOption
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
-from lexigraph.model.errors import InvalidInput, NotFound
+from lexigraph.model.errors import InvalidInput, NotFound, reason_of
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.counts import live_counts
 
@@ -93,7 +93,7 @@ def import_(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A jsonl export; may be gzipped.", show_default=False)],
     namespace: Annotated[str | None, typer.Option(help="Import all documents into this namespace.")] = None,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show only failures and the summary.")] = False,
+    no_progress: NoProgressOption = False,
     json_: JsonOption = False,
 ) -> int:
     """Import documents that `lexigraph export` wrote as jsonl, without extracting them again.
@@ -111,11 +111,7 @@ def import_(
     ):
         report = take(index, lines, tenant=settings.tenant, namespace=namespace, on_event=listener)
         totals = live_counts(index.stores, Tenant(settings.tenant))
-    if json_:
-        print_json({**report.to_dict(), "graph": totals})
-    else:
-        summarise(report, totals, invocation.out)
-    return outcome(report)
+    return concluded(report, totals, invocation.out, json_=json_)
 
 
 def _format(target: Path, given: Format | None) -> Format:
@@ -141,7 +137,7 @@ def _new_file(target: Path) -> Iterator[IO[str]]:
             yield file
         os.replace(partial, target)  # noqa: PTH105
     except OSError as error:
-        raise InvalidInput(f"{target}: cannot be written: {(error.strerror or type(error).__name__).lower()}") from None
+        raise InvalidInput(f"{target}: cannot be written: {reason_of(error)}") from None
     finally:
         partial.unlink(missing_ok=True)
 
@@ -154,7 +150,7 @@ def _new_folder(target: Path) -> Iterator[Path]:
         yield partial
         partial.rename(target)
     except OSError as error:
-        raise InvalidInput(f"{target}: cannot be written: {(error.strerror or type(error).__name__).lower()}") from None
+        raise InvalidInput(f"{target}: cannot be written: {reason_of(error)}") from None
     finally:
         rmtree(partial, ignore_errors=True)
 

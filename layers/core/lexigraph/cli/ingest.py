@@ -9,6 +9,7 @@ from rich.console import Console
 
 from lexigraph.cli.exits import ExitCode
 from lexigraph.cli.invocation import current
+from lexigraph.cli.options import NoProgressOption, PathsArgument
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
 from lexigraph.ingestion.events import IngestReport, told, useless
@@ -21,7 +22,7 @@ _TOTALS = ("sources", "chunks", "topics", "statements", "facts", "entities")
 
 def ingest(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
+    paths: PathsArgument,
     namespace: Annotated[
         str, typer.Option(help="Namespace of the documents. The same file in two namespaces is two documents.")
     ] = "default",
@@ -39,7 +40,7 @@ def ingest(
         Path | None,
         typer.Option(metavar="FILE", help="File with lines 'name = other name, other name'. (LEXIGRAPH_SYNONYMS)"),
     ] = None,
-    no_progress: Annotated[bool, typer.Option("--no-progress", help="Show only failures and the summary.")] = False,
+    no_progress: NoProgressOption = False,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
     """Ingest files and folders. Unchanged documents are skipped.
@@ -54,10 +55,15 @@ def ingest(
     with telling(invocation.err, progress=not no_progress) as listener, invocation.index(settings, create=True) as index:
         report = index.ingest(list(paths), tenant=settings.tenant, namespace=namespace, refresh=full, on_event=listener)
         totals = live_counts(index.stores, Tenant(settings.tenant))
+    return concluded(report, totals, invocation.out, json_=json_)
+
+
+def concluded(report: IngestReport, totals: Mapping[str, int], console: Console, *, json_: bool) -> ExitCode:
+    """Print what a run did, and return its exit code."""
     if json_:
         print_json({**report.to_dict(), "graph": totals})
     else:
-        summarise(report, totals, invocation.out)
+        summarise(report, totals, console)
     return outcome(report)
 
 

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_origin
 
@@ -50,11 +50,8 @@ class Invocation:
         from lexigraph.storage.factory import open_stores
 
         require_database(settings)
-        stores = open_stores(settings)
-        try:
+        with closing(open_stores(settings)) as stores:
             yield stores
-        finally:
-            stores.close()
 
     @contextmanager
     def index(self, settings: Settings, *, create: bool = False) -> Iterator["LexicalGraphIndex"]:

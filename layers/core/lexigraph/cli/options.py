@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -14,6 +15,8 @@ import typer
 from lexigraph.model.errors import InvalidInput
 
 _ROW = re.compile(r"^\s*\|\s*``(\w+)``\s*\|\s*(.+?)\s*\|[^|]*\|\s*$", re.MULTILINE)
+PathsArgument = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)]
+NoProgressOption = Annotated[bool, typer.Option("--no-progress", help="Show only failures and the summary.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ArgOption = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lexigraph.client.operations import OPERATIONS
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, reason_of
 
 HEADER = "X-API-Key"
 LARGE_BYTES = 4_000_000  # in a deployment larger files are put into the bucket
@@ -65,7 +65,7 @@ def document(file: Path | str | tuple[str, bytes]) -> tuple[str, bytes]:
     try:
         return path.name, path.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"file {path}: {(error.strerror or type(error).__name__).lower()}") from None
+        raise InvalidInput(f"file {path}: {reason_of(error)}") from None
 
 
 def form(namespace: str, metadata: Mapping[str, object] | None) -> dict[str, str]:

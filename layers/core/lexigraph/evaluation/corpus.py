@@ -12,7 +12,7 @@ from typing import Any
 
 from lexigraph.ingestion.readers.parsed import one_line
 from lexigraph.ingestion.readers.records import parse_json
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, reason_of
 
 STDIN = Path("-")
 _MAX_ID_CHARS = 500
@@ -144,7 +144,7 @@ def records(path: Path) -> Iterator[Record]:
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InvalidInput(f"{path}: is damaged, it does not unpack") from None
     except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read: {(error.strerror or type(error).__name__).lower()}") from None
+        raise InvalidInput(f"{path}: cannot be read: {reason_of(error)}") from None
     if not number:
         raise InvalidInput(f"{name}: holds no line")
 

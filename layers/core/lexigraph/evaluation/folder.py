@@ -7,7 +7,7 @@ from pathlib import Path
 from lexigraph.evaluation.index import embedded_in
 from lexigraph.ingestion.events import Listener
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
-from lexigraph.model.errors import InvalidInput, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, StoreUnavailable, reason_of
 from lexigraph.settings import Settings
 
 MARKER = "documents.uri"  # beside the stores: which documents they are made of
@@ -57,7 +57,7 @@ def _claim(home: Path, documents: Path) -> None:
         if free:
             marker.write_text(of, encoding="utf-8")
     except OSError as error:
-        raise StoreUnavailable(f"{marker} cannot be used: {(error.strerror or type(error).__name__).lower()}") from None
+        raise StoreUnavailable(f"{marker} cannot be used: {reason_of(error)}") from None
     if not free and known != of:
         held = f"the index of {known}" if known else "something else, no index made by this command"
         raise InvalidInput(f"{home} holds {held}: name a new folder")

@@ -64,7 +64,7 @@ class GeneratedCorpus:
         sizes = np.minimum(rng.geometric(_CHUNKS, wanted), _MOST_CHUNKS)
         self._sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), wanted)) + 1].tolist()
         self._sizes[-1] -= sum(self._sizes) - wanted
-        words = _invented(rng, _VOCABULARY + len(_SYLLABLES) * 30, 2, 4)
+        words = _invented(rng, _VOCABULARY + len(_SYLLABLES) * 30)
         self.words, surnames = words[:_VOCABULARY], [word.title() for word in words[_VOCABULARY:]]
         self.names = _names(rng, surnames, max(len(self._sizes), statements, 50))
         self._word_shares = _zipf(_VOCABULARY, _WORD_SKEW, _WORD_SHIFT)
@@ -177,12 +177,12 @@ def _zipf(count: int, skew: float, shift: int = 0) -> Shares:
     return shares
 
 
-def _invented(rng: np.random.Generator, count: int, least: int, most: int) -> list[str]:
-    """Return different words of ``least`` to ``most`` syllables."""
+def _invented(rng: np.random.Generator, count: int) -> list[str]:
+    """Return different words of two to four syllables."""
     found: dict[str, None] = {}
     while len(found) < count:
-        syllables = rng.integers(0, len(_SYLLABLES), (count, most))
-        lengths, endings = rng.integers(least, most + 1, count), rng.integers(0, len(_ENDINGS), count)
+        syllables = rng.integers(0, len(_SYLLABLES), (count, 4))
+        lengths, endings = rng.integers(2, 5, count), rng.integers(0, len(_ENDINGS), count)
         for row, length, ending in zip(syllables.tolist(), lengths.tolist(), endings.tolist(), strict=True):
             found["".join(_SYLLABLES[at] for at in row[:length]) + _ENDINGS[ending]] = None
     return list(found)[:count]

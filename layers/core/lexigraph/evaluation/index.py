@@ -14,7 +14,7 @@ from lexigraph.ingestion.extract import Extractor, make_extractor
 from lexigraph.ingestion.load import FileItem
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
 from lexigraph.ingestion.run import CHUNKS
-from lexigraph.model.errors import InvalidInput, StoreUnavailable
+from lexigraph.model.errors import InvalidInput, StoreUnavailable, reason_of
 from lexigraph.model.ids import content_hash
 from lexigraph.settings import Settings
 
@@ -139,4 +139,4 @@ def _write(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        raise StoreUnavailable(f"{path} cannot be written: {(error.strerror or type(error).__name__).lower()}") from None
+        raise StoreUnavailable(f"{path} cannot be written: {reason_of(error)}") from None

@@ -3,7 +3,6 @@
 Everything is warm and the embedding of a question is given, so what is measured is stores and ranking.
 """
 
-import contextlib
 import json
 import multiprocessing
 import os
@@ -14,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -189,12 +189,10 @@ def _apart(home: Path, statements: int, seed: int, questions: int, label: str, a
 def _ask_in_this_process(
     home: Path, statements: int, seed: int, questions: int, label: str, args: Mapping[str, Any]
 ) -> RetrieverFigures:
-    corpus, stores = GeneratedCorpus(statements, seed), open_folder(home)
-    try:
+    corpus = GeneratedCorpus(statements, seed)
+    with closing(open_folder(home)) as stores:
         warming = generated_questions(corpus, max(1, int(questions * _WARM)), seed + 1)
         return _measured(label, args, home, stores, corpus.vectors, warming, generated_questions(corpus, questions, seed))
-    finally:
-        stores.close()
 
 
 def _measured(
@@ -254,7 +252,7 @@ class Took:
     processor: float = 0.0
 
 
-@contextlib.contextmanager
+@contextmanager
 def _clock(took: Took | None = None) -> Iterator[Took]:
     """Add what the block takes."""
     took = took or Took()

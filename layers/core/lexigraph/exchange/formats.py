@@ -144,11 +144,8 @@ def _literal(value: str | int) -> str:
     return f'"{text}"'
 
 
-def parquet(graphs: Iterable[DocumentGraph], folder: Path) -> dict[str, int]:
-    """Write one Parquet file per table into a folder; return the number of rows by table.
-
-    Raise ``Misconfigured`` without pyarrow.
-    """
+def parquet(graphs: Iterable[DocumentGraph], folder: Path) -> None:
+    """Write one Parquet file per table into a folder. Raise ``Misconfigured`` without pyarrow."""
     try:
         import pyarrow
         from pyarrow import parquet as files
@@ -160,7 +157,7 @@ def parquet(graphs: Iterable[DocumentGraph], folder: Path) -> dict[str, int]:
         for name, columns in COLUMNS.items()
     }
     waiting: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    written, entities = dict.fromkeys(COLUMNS, 0), set[str]()
+    entities = set[str]()
     with ExitStack() as open_:
         writers = {
             name: open_.enter_context(files.ParquetWriter(folder / f"{name}.parquet", schema))
@@ -169,7 +166,6 @@ def parquet(graphs: Iterable[DocumentGraph], folder: Path) -> dict[str, int]:
 
         def write(name: str) -> None:
             writers[name].write_table(pyarrow.Table.from_pylist(waiting[name], schemas[name]))
-            written[name] += len(waiting[name])
             waiting[name] = []
 
         for graph in graphs:
@@ -182,4 +178,3 @@ def parquet(graphs: Iterable[DocumentGraph], folder: Path) -> dict[str, int]:
                     write(name)
         for name in COLUMNS:
             write(name)
-    return written

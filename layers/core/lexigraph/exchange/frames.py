@@ -55,14 +55,7 @@ def rows_of(graph: DocumentGraph, table: str) -> Iterator[Row]:
     if table == "documents":
         yield {**place, "chunks": len(graph.chunks), "statements": len(graph.statements)}
     if table == "entities":
-        for entity in graph.entities.values():
-            yield {
-                "id": entity.id,
-                "name": entity.value,
-                "class": entity.class_,
-                "documents": entity.df,
-                "facts": entity.degree,
-            }
+        yield from (entity.to_dict() for entity in graph.entities.values())
     for row in graph.statements if table in ("statements", "facts") else ():
         where = {
             "chunk_id": row.chunk_id,

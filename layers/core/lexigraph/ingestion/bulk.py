@@ -20,6 +20,7 @@ from lexigraph.inference.bedrock_batch import LEAST_RECORDS, BatchJob, BedrockBa
 from lexigraph.ingestion.chunk import chunk as split
 from lexigraph.ingestion.events import Failure
 from lexigraph.ingestion.extract import guide_of
+from lexigraph.ingestion.extract.blocks import says
 from lexigraph.ingestion.extract.llm import LLMExtractor
 from lexigraph.ingestion.extract.reply import UnusableReply
 from lexigraph.ingestion.load import Rejected, load, scan
@@ -208,7 +209,7 @@ def _not_cached(
     seen: set[str] = set()
     while part := list(islice(chunks, _SLICE)):
         report.chunks += len(part)
-        keyed = {extraction_use(extractor, c): c for c in part if extractor.asks(c)}
+        keyed = {extraction_use(extractor, c): c for c in part if says(c)}
         by_key = {key: c for (_, key), c in keyed.items() if key not in seen}
         kind = next((kind for kind, _ in keyed), "")
         known = cache.get_many(tenant, kind, list(by_key)) if by_key else {}

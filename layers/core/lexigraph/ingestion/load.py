@@ -28,7 +28,7 @@ from lexigraph.ingestion.readers.office import most_unpacked
 from lexigraph.ingestion.readers.parsed import Parsed, check_parts
 from lexigraph.ingestion.readers.records import check_values, parse_json, read_json, read_record, record_key
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, reason_of
 from lexigraph.model.graph import Metadata
 from lexigraph.model.ids import content_hash
 from lexigraph.model.secrets import holds_secret
@@ -225,7 +225,7 @@ def _os_reason(error: OSError) -> str:
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):  # of what is written to read it, as the languages
             return f"needs a temporary file: {(error.strerror or '').lower()}; free some space (TMPDIR), then run it again"
         case _:
-            return f"cannot be read: {(error.strerror or type(error).__name__).lower()}"
+            return f"cannot be read: {reason_of(error)}"
 
 
 def unchanged_since(paths: Sequence[str], moment: float) -> bool:

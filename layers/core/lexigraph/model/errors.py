@@ -99,3 +99,8 @@ def in_general(error: BaseException) -> str:
 def code_of(error: BaseException) -> str:
     """Return the stable code of an error; ``internal_error`` if it is not a ``LexigraphError``."""
     return error.code if isinstance(error, LexigraphError) else "internal_error"
+
+
+def reason_of(error: OSError) -> str:
+    """Return why the system refused: ``permission denied``."""
+    return (error.strerror or type(error).__name__).lower()

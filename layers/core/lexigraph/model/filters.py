@@ -44,23 +44,27 @@ class MetadataFilter:
         many = self.operator in ("in", "not_in")
         if many != isinstance(self.value, tuple):
             raise InvalidInput(f"filter {self.key!r} {self.operator} takes {'a list' if many else 'one value'}")
-        values = self.value if isinstance(self.value, tuple) else (self.value,)
-        if len(values) > _MAX_VALUES:
-            raise InvalidInput(f"filter {self.key!r} lists {len(values)} values; at most {_MAX_VALUES} are allowed")
-        if not all(isinstance(v, (str, int, float, bool)) for v in values):
+        if len(self.values) > _MAX_VALUES:
+            raise InvalidInput(f"filter {self.key!r} lists {len(self.values)} values; at most {_MAX_VALUES} are allowed")
+        if not all(isinstance(v, (str, int, float, bool)) for v in self.values):
             raise InvalidInput(f"filter {self.key!r} accepts only strings, numbers and booleans")
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """The values to compare with."""
+        return self.value if isinstance(self.value, tuple) else (self.value,)
 
     def matches(self, metadata: Metadata) -> bool:
         """Return whether a source with this metadata matches."""
         have = metadata.get(self.key)
         if self.operator == "not_in":
-            return not any(_same(have, v) for v in _many(self.value))
+            return not any(_same(have, v) for v in self.values)
         if self.operator == "!=":
             return not _same(have, self.value)
         if have is None:
             return False
         if self.operator == "in":
-            return any(_same(have, v) for v in _many(self.value))
+            return any(_same(have, v) for v in self.values)
         if self.operator == "==":
             return _same(have, self.value)
         return _ordered(have, self.operator, self.value)
@@ -98,10 +102,6 @@ def having(key: str) -> Filter:
     """Return a filter that matches every source whose metadata has the key, whatever its value."""
     values = (MetadataFilter(key, ">=", ""), MetadataFilter(key, ">=", -1e308), MetadataFilter(key, "in", (True, False)))
     return MetadataFilters(values, "or")
-
-
-def _many(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def value_type(value: Any) -> str:

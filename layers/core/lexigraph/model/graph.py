@@ -6,7 +6,7 @@ are what a store returns for a question. Types read by the hundred are named tup
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lexigraph.model.normalise import entity_key, title_names
 
@@ -134,6 +134,10 @@ class Entity(NamedTuple):
     class_: str = ""
     df: int = 0
     degree: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as it is shown."""
+        return {"id": self.id, "name": self.value, "class": self.class_, "documents": self.df, "facts": self.degree}
 
 
 @dataclass(frozen=True, slots=True)

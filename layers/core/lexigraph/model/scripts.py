@@ -171,6 +171,9 @@ def in_other_script(text: str) -> bool:
     return not text.isascii() and OTHER_SCRIPT.search(text) is not None
 
 
+_stem = lru_cache(maxsize=65_536)(snowball)
+
+
 def stemmed(word: str, language: str = "") -> str:
     """Return the stem of a lower-case word of a language other than English, or the word, where no stemmer knows it.
 
@@ -179,8 +182,3 @@ def stemmed(word: str, language: str = "") -> str:
     if not in_other_script(word):
         return _stem(word, _ALGORITHMS[language]) if language in _ALGORITHMS else word
     return next((_stem(word, algorithm) for letters, algorithm in _BY_SCRIPT if re.fullmatch(letters, word)), word)
-
-
-@lru_cache(maxsize=65_536)
-def _stem(word: str, algorithm: str) -> str:
-    return snowball(word, algorithm)

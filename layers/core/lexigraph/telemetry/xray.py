@@ -33,15 +33,14 @@ def parent_of(header: str) -> trace.SpanContext | None:
 
 
 class XRayExporter(SpanExporter):
-    """Sends each span by itself. A trace that was not begun by X-Ray is left out: its id is none of X-Ray's."""
+    """Sends each span by itself to the daemon of ``AWS_XRAY_DAEMON_ADDRESS``.
 
-    def __init__(self, address: str = "") -> None:
-        """``address`` is ``HOST:PORT`` of the daemon; by default that of ``AWS_XRAY_DAEMON_ADDRESS``."""
-        self._address = address
+    A trace that was not begun by X-Ray is left out: its id is none of X-Ray's.
+    """
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         # looked up and opened each time: a function may go on from a snapshot of another host
-        host, _, port = (self._address or os.environ.get("AWS_XRAY_DAEMON_ADDRESS", "127.0.0.1:2000")).rpartition(":")
+        host, _, port = os.environ.get("AWS_XRAY_DAEMON_ADDRESS", "127.0.0.1:2000").rpartition(":")
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as daemon:
                 daemon.setblocking(False)

@@ -26,7 +26,7 @@ def run(folder: Path, phases: str, examples: int, *more: str, seconds: int) -> i
     corpus.mkdir()
     for name, text in PAGES.items():
         (corpus / name).write_text(text)
-    with laptop_api(folder, ingest_in="thread") as api:
+    with laptop_api(folder) as api:
         for namespace in ("default", "document_upload_3f9a1c2e"):
             taken = api.client().post("/ingest", json={"path": "corpus", "namespace": namespace})
             assert taken.json()["documents_new"] == len(PAGES)

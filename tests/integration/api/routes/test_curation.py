@@ -15,7 +15,7 @@ MERGE = {"name": "Quill Line", "others": ["Quill Shipping"], "note": "renamed in
 
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Api]:
-    with laptop_api(tmp_path, ingest_in="thread") as served:
+    with laptop_api(tmp_path) as served:
         assert served.client().post("/documents", files={"file": ("ferries.md", TEXT)}).status_code == 200
         yield served
 

@@ -15,7 +15,7 @@ COUNT = 2_300
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with laptop_api(tmp_path_factory.mktemp("found"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("found")) as served:
         client = served.client()
         reply = client.post("/documents", files={"file": ("flow.md", b"# Flow\n\nTove Lund signs.\n")})
         registry = served.stores.registry

@@ -14,7 +14,7 @@ NAMES = [f"Quillmark{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("entities"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("entities")) as served:
         client = served.client()
         for number in range(12):
             lines = [f"in {number} Tove Lund opens gate {number} {part}." for part in range(9)]

@@ -19,7 +19,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with laptop_api(tmp_path_factory.mktemp("evidence"), ingest_in="thread") as api:
+    with laptop_api(tmp_path_factory.mktemp("evidence")) as api:
         client = api.client()
         for name, text in PAGES.items():
             assert client.post("/documents", files={"file": (name, text.encode())}).status_code == 200

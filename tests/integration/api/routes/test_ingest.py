@@ -26,7 +26,7 @@ STAGES = [
 @pytest.fixture
 def api(tmp_path: Path) -> Iterator[Api]:
     write_pages(tmp_path / "corpus", FLOW)
-    with laptop_api(tmp_path, ingest_in="thread") as served:
+    with laptop_api(tmp_path) as served:
         yield served
 
 
@@ -138,7 +138,7 @@ def test_a_path_outside_the_roots_is_refused_in_the_same_words_there_or_not(api:
 def test_files_that_others_sent_and_that_wait_are_not_taken_in_nor_named(tmp_path: Path) -> None:
     write_pages(tmp_path / "corpus", FLOW)
     waiting = tmp_path / "data" / "uploads" / "0f6c" / "secret.txt"
-    with laptop_api(tmp_path, ingest_in="thread", ingest_roots={"other": tmp_path}) as api:
+    with laptop_api(tmp_path, ingest_roots={"other": tmp_path}) as api:
         client = api.client("other")
         waiting.parent.mkdir(parents=True)
         waiting.write_text("Mira Holm signs.")
@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_taken_in_is_refused_with_the_reason(
 
 
 def test_a_document_over_the_limit_is_refused(tmp_path: Path) -> None:
-    with laptop_api(tmp_path, ingest_in="thread", max_file_bytes=1_000) as api:
+    with laptop_api(tmp_path, max_file_bytes=1_000) as api:
         reply = api.client().post("/documents", files={"file": ("a.txt", b"x" * 2_000)})
         assert (reply.status_code, reply.json()["error"]) == (413, "too_large")
         assert "1,000" in reply.json()["message"]

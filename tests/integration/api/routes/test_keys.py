@@ -15,7 +15,7 @@ STAFF = {"key": "group", "operator": "==", "value": "staff"}
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("keys"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("keys")) as served:
         yield served
 
 

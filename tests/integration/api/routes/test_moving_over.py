@@ -56,10 +56,7 @@ STREAM = {
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    folder = tmp_path_factory.mktemp("served")
-    write_pages(folder / "corpus", FLOW)
-    with laptop_api(folder, ingest_in="thread") as served:
-        assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    with laptop_api(tmp_path_factory.mktemp("served"), pages=FLOW) as served:
         yield served
 
 
@@ -115,7 +112,7 @@ def test_lists_that_a_client_does_not_have_may_be_null(client: httpx.Client) -> 
 def test_a_conversation_may_begin_with_the_assistant(tmp_path: Path) -> None:
     write_pages(tmp_path / "corpus", FLOW)
     with ScriptedLLMServer("Mira Holm signs [S1].") as server:
-        with laptop_api(tmp_path, llm=model(server), ingest_in="thread", relations=False) as api:
+        with laptop_api(tmp_path, llm=model(server), relations=False) as api:
             client = api.client()
             client.post("/ingest", json={"path": "corpus"})
             history = [{"role": "assistant", "content": "Welcome to the desk of forms."}]

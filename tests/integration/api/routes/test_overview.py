@@ -11,21 +11,15 @@ import pytest
 
 from lexigraph.api.routes import overview
 from lexigraph.model.tenant import Tenant
-from tests.server import Api, laptop_api
+from tests.server import Api, laptop_api, send
 
 OURS = Tenant("default")
 
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("overview"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("overview")) as served:
         yield served
-
-
-def _send(client: httpx.Client, name: str, text: str) -> str:
-    reply = client.post("/documents", files={"file": (name, text.encode())})
-    assert reply.status_code == 200, reply.text
-    return str(reply.json()["document"]["id"])
 
 
 def test_it_tells_what_there_is_right_after_every_change(api: Api) -> None:
@@ -33,8 +27,8 @@ def test_it_tells_what_there_is_right_after_every_change(api: Api) -> None:
     empty = client.get("/overview").json()
     assert not any(empty["counts"].values())
     assert (empty["languages"], empty["growth"], empty["jobs"]["SUCCEEDED"]) == ([], [], 0)
-    _send(client, "flow.md", "# Flow\n\nTove Lund signs the ledger. Mira Holm pays.\n")
-    document = _send(client, "note.txt", "Mira Holm reads.")
+    send(client, "flow.md", "# Flow\n\nTove Lund signs the ledger. Mira Holm pays.\n")
+    document = send(client, "note.txt", "Mira Holm reads.")
     told = client.get("/overview").json()
     assert told["counts"]["documents"] == told["documents"]["READY"] == told["jobs"]["SUCCEEDED"] == 2
     assert all(told["counts"][kind] for kind in ("chunks", "topics", "statements", "entities"))
@@ -51,7 +45,7 @@ def test_it_tells_what_there_is_right_after_every_change(api: Api) -> None:
 
 def test_what_is_amiss_is_told_with_what_to_do(api: Api) -> None:
     client = api.client()
-    document = _send(client, "broken.md", "# Broken\n\nTove Lund signs.\n")
+    document = send(client, "broken.md", "# Broken\n\nTove Lund signs.\n")
     registry = api.stores.registry
     registry.save(OURS, [replace(registry.records(OURS, [document])[document], state="FAILED", reason="a reason")])
     told = {warning["type"]: warning for warning in client.get("/overview").json()["warnings"]}
@@ -74,7 +68,7 @@ def test_nothing_is_counted_again_until_something_changes(api: Api) -> None:
         tag = client.get("/overview").headers["etag"]
         assert client.get("/overview", headers={"If-None-Match": tag}).status_code == 304
         assert calls == []
-        _send(client, "more.md", "# More\n\nMira Holm reads.\n")
+        send(client, "more.md", "# More\n\nMira Holm reads.\n")
         calls.clear()  # the ingest has counted, too
         client.get("/overview")
         assert calls == ["default"]
@@ -85,7 +79,7 @@ def test_nothing_is_counted_again_until_something_changes(api: Api) -> None:
 def test_no_reply_waits_for_counts_that_take_long(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "_TIMES", 2)  # as long until they are counted again: two seconds instead of twenty
     client, counting, calls = api.client("large"), Event(), list[str]()
-    document = _send(client, "flow.md", "# Flow\n\nTove Lund signs the ledger.\n")
+    document = send(client, "flow.md", "# Flow\n\nTove Lund signs the ledger.\n")
     stats = api.stores.graph.stats
 
     def slowly(tenant: Tenant) -> dict[str, int]:

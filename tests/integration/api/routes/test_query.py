@@ -40,10 +40,7 @@ QUESTION = "Who leads the Heron Team?"
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    folder = tmp_path_factory.mktemp("query")
-    write_pages(folder / "corpus", PAGES)
-    with laptop_api(folder, ingest_in="thread") as served:
-        assert served.client().post("/ingest", json={"path": "corpus"}).status_code == 200
+    with laptop_api(tmp_path_factory.mktemp("query"), pages=PAGES) as served:
         yield served
 
 
@@ -63,7 +60,7 @@ def served(tmp_path: Path) -> Iterator[Any]:
         server = ScriptedLLMServer(script)
         server.__enter__()
         write_pages(tmp_path / "corpus", PAGES)
-        context = laptop_api(tmp_path, llm=model(server, **settings), ingest_in="thread")
+        context = laptop_api(tmp_path, llm=model(server, **settings))
         api = context.__enter__()
         open_.extend((context, server))
         assert api.client().post("/ingest", json={"path": "corpus"}).status_code == 200
@@ -246,7 +243,7 @@ def test_an_answer_is_remembered_for_the_same_question_and_nothing_else(api: Api
 
 def test_a_changed_document_makes_answers_stale(tmp_path: Path) -> None:
     write_pages(tmp_path / "corpus", PAGES)
-    with laptop_api(tmp_path, ingest_in="thread") as api:
+    with laptop_api(tmp_path) as api:
         client = api.client()
         client.post("/ingest", json={"path": "corpus"})
         assert "Ines Calloway" in client.post("/query", json={"question": QUESTION}).json()["answer"]
@@ -603,7 +600,7 @@ def test_what_a_flag_switches_off_is_off(tmp_path: Path) -> None:
     (tmp_path / "corpus" / "other.md").write_text("# Other\n\nThe bakery of Tove Lund opens at six.\n")
     (tmp_path / "synonyms").write_text("Harbour Office = Port Office\n")
     off = {"bm25": False, "hash_incremental": False, "entity_normalize": False, "synonyms": tmp_path / "synonyms"}
-    with laptop_api(tmp_path, ingest_in="thread", **off) as api:
+    with laptop_api(tmp_path, **off) as api:
         client = api.client()
         for _ in range(2):
             again = client.post("/ingest", params={"incremental": True}, json={"path": "corpus"}).json()
@@ -685,7 +682,7 @@ def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path,
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
     body = {"text": "*_`[" * 180_000, "name": "a.md"}
     write_pages(tmp_path / "corpus", PAGES)
-    with laptop_api(tmp_path, ingest_in="thread", api_deadline=8.0) as api, ThreadPoolExecutor(3) as pool:
+    with laptop_api(tmp_path, api_deadline=8.0) as api, ThreadPoolExecutor(3) as pool:
         client = api.client()
         assert client.post("/ingest", json={"path": "corpus"}).status_code == 200
         asked = [pool.submit(client.post, "/estimate", json=body) for _ in range(3)]

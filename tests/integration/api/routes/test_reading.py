@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.files import pdf
-from tests.server import Api, laptop_api
+from tests.server import Api, laptop_api, send
 
 HOSTILE = "\\<script>alert('x')\\</script> signs the ledger [S1] with Tove\u200cLund"
 READ = HOSTILE.replace("\\", "")
@@ -31,7 +31,7 @@ Agnes Lorwright pays from the ledger. 🎈🎈 Bruno Velmond keeps the seal.
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with laptop_api(tmp_path_factory.mktemp("reading"), ingest_in="thread") as served:
+    with laptop_api(tmp_path_factory.mktemp("reading")) as served:
         yield served
 
 
@@ -40,22 +40,16 @@ def client(api: Api) -> httpx.Client:
     return api.client()
 
 
-def _sent(client: httpx.Client, name: str, text: str) -> str:
-    reply = client.post("/documents", files={"file": (name, text.encode())})
-    assert reply.status_code == 200, reply.text
-    return str(reply.json()["document"]["id"])
-
-
 @pytest.fixture(scope="module")
 def flow(client: httpx.Client) -> str:
-    return _sent(client, "flow.md", MARKDOWN)
+    return send(client, "flow.md", MARKDOWN)
 
 
 @pytest.fixture(scope="module")
 def long(client: httpx.Client) -> str:
     """A document of many sections, each with a few sentences."""
     sections = (f"## Part {n}\n\nTove Lund counts crate {n}. Mira Holm moves crate {n} away.\n" for n in range(120))
-    return _sent(client, "crates.md", "# Crates\n\n" + "\n".join(sections))
+    return send(client, "crates.md", "# Crates\n\n" + "\n".join(sections))
 
 
 def _whole(client: httpx.Client, document: str) -> dict[str, Any]:
@@ -181,9 +175,9 @@ def test_a_link_to_a_citation_leads_to_its_place(client: httpx.Client, flow: str
 
 
 def test_a_new_version_is_read_whole_and_links_to_what_it_no_longer_says_lead_nowhere(client: httpx.Client) -> None:
-    document = _sent(client, "turn.md", "# Turn\n\nOdile Ferrand opens the gate. Odile Ferrand sings.\n")
+    document = send(client, "turn.md", "# Turn\n\nOdile Ferrand opens the gate. Odile Ferrand sings.\n")
     old = client.get(f"/documents/{document}/statements").json()["statements"]
-    _sent(client, "turn.md", "# Turn\n\nOdile Ferrand opens the gate.\n")
+    send(client, "turn.md", "# Turn\n\nOdile Ferrand opens the gate.\n")
     whole = _whole(client, document)
     assert (whole["version"], "sings" in whole["text"]) == (2, False)
     gone = next(s for s in old if "sings" in s["text"])

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from lexigraph.ingestion.workflow.file_run import Superseded, begin
+from lexigraph.ingestion.workflow.file_run import FileRun, Superseded, begin
 from lexigraph.ingestion.workflow.steps import BATCH_CHUNKS, Steps
 from lexigraph.model.errors import Conflict, StoreUnavailable
 from lexigraph.model.tenant import Tenant
@@ -54,6 +54,15 @@ def files(tmp_path: Path) -> Path:
 def write(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (folder / name).write_text(text)
+
+
+def extracted(steps: Steps, path: Path) -> FileRun:
+    """Begin a run, and bring the file of one batch up to what is built of it."""
+    run = begun(steps, path, "1")
+    steps.parse(run, path)
+    steps.chunk(run)
+    steps.extract(run, 0)
+    return run
 
 
 @pytest.mark.parametrize("do", [once, twice])
@@ -103,10 +112,7 @@ def test_an_unchanged_file_and_unchanged_chunks_cost_no_model_call(tmp_path: Pat
 
 def test_a_run_that_is_overtaken_stops_before_it_writes_and_says_so(tmp_path: Path, files: Path) -> None:
     steps, path = steps_over(tmp_path / "data"), files / "lighthouse.md"
-    old = begun(steps, path, "1")
-    steps.parse(old, path)
-    steps.chunk(old)
-    steps.extract(old, 0)
+    old = extracted(steps, path)
     path.write_text("# Lighthouse\n\nLighthouse moved to Basalt.\n")
     new = begun(steps, path, "2")
 
@@ -207,10 +213,7 @@ def test_events_told_twice_and_out_of_order_begin_one_run_of_the_newest_state(tm
 def test_a_removal_takes_all_documents_of_a_file_and_a_late_older_run_brings_none_back(tmp_path: Path, files: Path) -> None:
     steps, path = steps_over(tmp_path / "data"), files / "people.jsonl"
     empty = content(steps.stores)
-    old = begun(steps, path, "1")
-    steps.parse(old, path)
-    steps.chunk(old)
-    steps.extract(old, 0)
+    old = extracted(steps, path)
     steps.build(old, 0)
     removal = begin(steps.registry, DEFAULT, "default", old.uri, "", "2", kind="remove")
     assert removal is not None
@@ -225,10 +228,7 @@ def test_a_removal_takes_all_documents_of_a_file_and_a_late_older_run_brings_non
 
 def test_a_document_removed_between_build_and_finish_stays_away(tmp_path: Path, files: Path) -> None:
     steps, path = steps_over(tmp_path / "data"), files / "lighthouse.md"
-    run = begun(steps, path, "1")
-    steps.parse(run, path)
-    steps.chunk(run)
-    steps.extract(run, 0)
+    run = extracted(steps, path)
     steps.build(run, 0)
     job = steps.registry.start_job(DEFAULT, "remove", {})
 
@@ -246,10 +246,7 @@ def test_a_removal_between_build_and_finish_of_a_document_that_shares_facts_leav
     whole, steps, path = laptop(tmp_path / "whole"), steps_over(tmp_path / "data"), files / "lighthouse.md"
     shared = begun(steps, files / "people.jsonl", "1")
     drive(steps, shared, files / "people.jsonl")
-    run = begun(steps, path, "1")
-    steps.parse(run, path)
-    steps.chunk(run)
-    steps.extract(run, 0)
+    run = extracted(steps, path)
     steps.build(run, 0)
     removal = begin(steps.registry, DEFAULT, "default", shared.uri, "", "2", kind="remove")
     assert removal is not None
@@ -282,10 +279,7 @@ def test_steps_outside_the_network_of_graph_and_vectors_open_neither(tmp_path: P
 
 def test_a_step_waits_its_turn_while_another_process_holds_the_document(tmp_path: Path, files: Path) -> None:
     steps, path = steps_over(tmp_path / "data"), files / "lighthouse.md"
-    run = begun(steps, path, "1")
-    steps.parse(run, path)
-    steps.chunk(run)
-    steps.extract(run, 0)
+    run = extracted(steps, path)
     with steps.registry.lease(DEFAULT, [run.key]), pytest.raises(Conflict):
         steps.build(run, 0)
     steps.build(run, 0)

@@ -14,8 +14,9 @@ from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import MAX_SENTENCE_CHARS, MAX_STATEMENT_CHARS, pieces, segments
 from lexigraph.ingestion.extract.subjects import names_one_thing
 from lexigraph.model.document import ChunkText
-from lexigraph.model.extraction import ExtractedStatement, Extraction
+from lexigraph.model.extraction import Extraction
 from lexigraph.model.normalise import entity_key
+from tests.unit.ingestion.extract.extracted import facts, statements, values
 
 
 @pytest.fixture
@@ -32,20 +33,8 @@ def a_chunk(text: str, title: str = "", headings: tuple[str, ...] = (), role: st
     return ChunkText(0, title, headings, text, 0, len(text), role)
 
 
-def statements(extraction: Extraction) -> list[ExtractedStatement]:
-    return [s for topic in extraction.topics for s in topic.statements]
-
-
-def values(extraction: Extraction) -> list[str]:
-    return [s.value for s in statements(extraction)]
-
-
 def names(extraction: Extraction) -> set[str]:
     return {e.name for s in statements(extraction) for e in s.entities}
-
-
-def facts(extraction: Extraction) -> set[tuple[str, str, str]]:
-    return {(f.subject, f.predicate, f.object) for s in statements(extraction) for f in s.facts}
 
 
 def check(text: str, extraction: Extraction) -> None:

@@ -7,7 +7,8 @@ import pytest
 from lexigraph.ingestion.extract.names import clean_name, without_open_brackets
 from lexigraph.ingestion.extract.standing import label
 from lexigraph.model.document import Block, ChunkText
-from lexigraph.model.extraction import ExtractedStatement, Extraction
+from lexigraph.model.extraction import Extraction
+from tests.unit.ingestion.extract.extracted import facts, statements, values
 
 Read = Callable[..., Extraction]
 
@@ -33,18 +34,6 @@ def read(local) -> Read:
         return extraction
 
     return extract
-
-
-def statements(extraction: Extraction) -> list[ExtractedStatement]:
-    return [s for topic in extraction.topics for s in topic.statements]
-
-
-def values(extraction: Extraction) -> list[str]:
-    return [s.value for s in statements(extraction)]
-
-
-def facts(extraction: Extraction) -> set[tuple[str, str, str]]:
-    return {(f.subject, f.predicate, f.object) for s in statements(extraction) for f in s.facts}
 
 
 def names(extraction: Extraction) -> dict[str, str]:

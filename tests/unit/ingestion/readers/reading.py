@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lexigraph.ingestion.load import FileItem, Rejected, load, scan
+from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.model.document import LoadedDocument
 from lexigraph.settings import load_settings
 
@@ -34,6 +35,11 @@ def refused(folder: Path, name: str, content: str) -> str:
 def parts(document: LoadedDocument) -> list[Part]:
     """The blocks."""
     return [(b.role, b.headings, document.text[b.start : b.end]) for b in document.blocks]
+
+
+def placed(parsed: Parsed) -> list[tuple[str, str, str]]:
+    """The blocks as (role, heading path, text)."""
+    return [(b.role, " > ".join(b.headings), parsed.text[b.start : b.end]) for b in parsed.blocks]
 
 
 def of_role(document: LoadedDocument, role: str) -> list[str]:

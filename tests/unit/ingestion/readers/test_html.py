@@ -3,23 +3,19 @@
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.settings import load_settings
+from tests.unit.ingestion.readers.reading import placed
 
 
 def read(page: str) -> Parsed:
     return read_html(page.encode(), load_settings())
 
 
-def parts(parsed: Parsed) -> list[tuple[str, str, str]]:
-    """Each block as (role, heading path, text)."""
-    return [(b.role, " > ".join(b.headings), parsed.text[b.start : b.end]) for b in parsed.blocks]
-
-
 def said(parsed: Parsed) -> list[tuple[str, str]]:
-    return [(role, text) for role, _, text in parts(parsed) if role != "boilerplate"]
+    return [(role, text) for role, _, text in placed(parsed) if role != "boilerplate"]
 
 
 def furniture(parsed: Parsed) -> list[str]:
-    return [text for role, _, text in parts(parsed) if role == "boilerplate"]
+    return [text for role, _, text in placed(parsed) if role == "boilerplate"]
 
 
 DOCBOOK = """\
@@ -49,7 +45,7 @@ DOCBOOK = """\
 def test_a_page_of_docbook_says_what_stands_between_its_navigation_and_its_table_of_contents() -> None:
     page = read(DOCBOOK)
     assert page.title == "3. The kiln"
-    assert parts(page) == [
+    assert placed(page) == [
         ("boilerplate", "", "Prev\nPotter's manual\nNext"),
         ("boilerplate", "3. The kiln", "Table of Contents\n3.1. Heat\n3.2. Wood"),
         (
@@ -95,7 +91,7 @@ def test_a_signature_is_code_above_its_description_and_a_caption_stands_before_i
     page = read(SPHINX)
     assert page.title == "kiln — Control a kiln"
     assert page.metadata["language"] == "en"
-    assert {path for _, path, _ in parts(page)} == {"kiln — Control a kiln"}
+    assert {path for _, path, _ in placed(page)} == {"kiln — Control a kiln"}
     assert furniture(page) == ["Use\nNotes"]
     assert said(page) == [
         ("paragraph", "The following functions are provided:"),

@@ -8,6 +8,7 @@ from lexigraph.ingestion.readers.pdf.read import read_pdf
 from lexigraph.settings import load_settings
 from tests import files
 from tests.files import Drawn
+from tests.unit.ingestion.readers.reading import placed
 
 PLAIN, BOLD, CODE = 0, 1, 2
 LEFT, RIGHT = 60, 320  # where the two columns begin; a line of 50 letters of 9 points fills one
@@ -15,11 +16,6 @@ LEFT, RIGHT = 60, 320  # where the two columns begin; a line of 50 letters of 9 
 
 def read(pages: list[list[Drawn]], title: str = "", outline: tuple[tuple[str, int], ...] = ()) -> Parsed:
     return read_pdf(files.drawn_pdf(pages, title, outline), load_settings())
-
-
-def parts(parsed: Parsed) -> list[tuple[str, str, str]]:
-    """Each block as (role, heading path, text)."""
-    return [(b.role, " > ".join(b.headings), parsed.text[b.start : b.end]) for b in parsed.blocks]
 
 
 def pages_of(parsed: Parsed, words: str) -> int:
@@ -87,7 +83,7 @@ def paper() -> list[list[Drawn]]:
 def test_a_paper_in_two_columns_reads_as_its_author_wrote_it() -> None:
     parsed = read(paper())
     assert parsed.title == "Cooling of large kilns"
-    assert [part for part in parts(parsed) if part[0] != "boilerplate"] == [
+    assert [part for part in placed(parsed) if part[0] != "boilerplate"] == [
         ("heading", "", "Cooling of large kilns"),
         (
             "paragraph",
@@ -117,7 +113,7 @@ def test_a_paper_in_two_columns_reads_as_its_author_wrote_it() -> None:
 
 def test_heads_and_feet_of_pages_are_boilerplate_on_their_own_pages() -> None:
     parsed = read(paper())
-    furniture = [text for role, _, text in parts(parsed) if role == "boilerplate"]
+    furniture = [text for role, _, text in placed(parsed) if role == "boilerplate"]
     heads, feet = ["Journal of Kilns, vol. 7"] * 3, [f"Page {n} of 3" for n in (1, 2, 3)]
     assert sorted(furniture) == sorted([*heads, *feet])
     assert [pages_of(parsed, foot) for foot in feet] == [1, 2, 3]
@@ -133,7 +129,7 @@ def test_a_paragraph_over_a_page_break_is_one_block_that_begins_on_the_first_of_
 def test_a_word_cut_at_the_end_of_a_page_is_whole() -> None:
     first = column(60, 80, "The potters of the north have kept the fire of their", "kilns alive for as long as anybody re-")
     second = column(60, 720, "members, and they still do.")
-    assert [text for _, _, text in parts(read([first, second]))] == [
+    assert [text for _, _, text in placed(read([first, second]))] == [
         "The potters of the north have kept the fire of their kilns alive for as long as anybody remembers,\f"
         "and they still do."
     ]
@@ -147,7 +143,7 @@ def test_dots_that_lead_to_pages_are_a_table_of_contents() -> None:
         ),
     ]
     text = column(60, 700, "Clay is dug in spring and left to dry.", size=10)
-    assert parts(read([contents, text])) == [
+    assert placed(read([contents, text])) == [
         (
             "boilerplate",
             "Contents",
@@ -165,14 +161,14 @@ def test_bookmarks_tell_headings_that_look_like_text() -> None:
         *column(60, 620, "Kilns are lit in the", "evening.", size=10),
     ]
     parsed = read([page], outline=(("Of clay", 0), ("Of kilns", 0)))
-    assert [(role, path) for role, path, _ in parts(parsed)] == [("paragraph", "Of clay"), ("paragraph", "Of kilns")]
+    assert [(role, path) for role, path, _ in placed(parsed)] == [("paragraph", "Of clay"), ("paragraph", "Of kilns")]
 
 
 def test_a_wrapped_line_that_begins_with_a_number_is_no_item() -> None:
     page = column(
         60, 700, "The kiln was lit at noon, and the fire went out at half past", "7. Nobody knew why it had gone out."
     )
-    assert [role for role, _, _ in parts(read([page]))] == ["paragraph"]
+    assert [role for role, _, _ in placed(read([page]))] == ["paragraph"]
 
 
 def test_terms_stand_before_their_descriptions() -> None:
@@ -183,7 +179,7 @@ def test_terms_stand_before_their_descriptions() -> None:
         *column(80, 652, "Clay that runs, for handles and", "for drawing."),
         *column(60, 600, "This is plain text, which has a good deal of words in it, so that it is what most lines are."),
     ]
-    assert [part[::2] for part in parts(read([page]))][:2] == [
+    assert [part[::2] for part in placed(read([page]))][:2] == [
         ("list", "glaze: What makes a pot hold water. It melts at the heat of the second fire."),
         ("list", "slip: Clay that runs, for handles and for drawing."),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.word import read_docx
 from lexigraph.settings import load_settings
+from tests.unit.ingestion.readers.reading import placed
 
 
 def new() -> Any:
@@ -18,11 +19,6 @@ def read(document: Any) -> Parsed:
     out = io.BytesIO()
     document.save(out)
     return read_docx(out.getvalue(), load_settings())
-
-
-def parts(parsed: Parsed) -> list[tuple[str, str, str]]:
-    """Each block as (role, heading path, text)."""
-    return [(b.role, " > ".join(b.headings), parsed.text[b.start : b.end]) for b in parsed.blocks]
 
 
 def style(document: Any, name: str, *, level: int | None = None, font: str = "", base: str = "") -> None:
@@ -49,7 +45,7 @@ def test_headings_are_told_by_their_outline_level_in_any_language() -> None:
     style(document, "Abschnitt rot", base="Abschnitt")
     for name, text in (("Kapitel", "Öfen"), ("Abschnitt rot", "Wärme"), ("Normal", "Öfen kühlen aus.")):
         document.add_paragraph(text, style=name)
-    assert parts(read(document)) == [("paragraph", "Öfen > Wärme", "Öfen kühlen aus.")]
+    assert placed(read(document)) == [("paragraph", "Öfen > Wärme", "Öfen kühlen aus.")]
 
 
 def test_items_of_numbered_lists_have_their_numbers() -> None:
@@ -62,14 +58,14 @@ def test_items_of_numbered_lists_have_their_numbers() -> None:
         ("List Bullet", "Wait."),
     ):
         document.add_paragraph(text, style=name)
-    assert [text for _, _, text in parts(read(document))] == [
+    assert [text for _, _, text in placed(read(document))] == [
         "1. Dry the clay.",
         "1. Small pots.",
         "2. Large pots.",
         "2. Light the fire.",
         "Wait.",
     ]
-    assert {role for role, _, _ in parts(read(document))} == {"list"}
+    assert {role for role, _, _ in placed(read(document))} == {"list"}
 
 
 def test_code_is_told_by_style_or_font_and_is_one_block() -> None:
@@ -84,7 +80,7 @@ def test_code_is_told_by_style_or_font_and_is_one_block() -> None:
     document.add_paragraph("or this:")
     document.add_paragraph().add_run("$ kiln --wait").font.name = "DejaVu Sans Mono"
     document.add_paragraph("Some words are set in ").add_run("code").font.name = "Consolas"
-    assert parts(read(document)) == [
+    assert placed(read(document)) == [
         ("paragraph", "", "Light it:"),
         ("code", "", "def fire(kiln):\n    kiln.light()\n\n    return kiln"),
         ("paragraph", "", "Then type this:"),
@@ -104,7 +100,7 @@ def test_a_table_of_contents_is_boilerplate() -> None:
     document.add_paragraph("Clay", style="Heading 1")
     document.add_paragraph("Clay is dug in spring.")
     document.add_paragraph("Figure 1: A pit", style="Caption")
-    assert parts(read(document)) == [
+    assert placed(read(document)) == [
         ("boilerplate", "", "Contents\nClay 1\nKilns 3"),
         ("paragraph", "Clay", "Clay is dug in spring."),
         ("paragraph", "Clay", "Figure 1: A pit"),
@@ -115,4 +111,4 @@ def test_a_document_in_one_font_of_one_width_is_no_code() -> None:
     document = new()
     document.styles["Normal"].font.name = "Courier New"
     document.add_paragraph("Clay is dug in spring.")
-    assert parts(read(document)) == [("paragraph", "", "Clay is dug in spring.")]
+    assert placed(read(document)) == [("paragraph", "", "Clay is dug in spring.")]

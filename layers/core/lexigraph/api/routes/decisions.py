@@ -11,21 +11,19 @@ from pydantic import Field
 from lexigraph.api.access.auth import Admin
 from lexigraph.api.access.keys import Principal
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import NAME, TEXT, Body, Reply
+from lexigraph.api.limits import TEXT, Body, Name, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import Service, TheService
 from lexigraph.ingestion import curation
 from lexigraph.model.curation import Decision
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.ids import source_id
-from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.tenant import Tenant, View
 
 router = APIRouter(prefix="/curation", tags=["entities"])
 Kind = Literal["merge", "alias", "split"]
 KINDS = "`merge`: documents contain all the names; `alias`: the other names need not occur; `split`: one name of two things"
 Document = Annotated[str, Field(min_length=1, max_length=2_000), TEXT]
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]
 
 
 class NewDecision(Body):

@@ -10,7 +10,7 @@ from lexigraph.api.access.auth import Reader
 from lexigraph.api.errors import ApiError
 from lexigraph.api.limits import TEXT, WHOLE
 from lexigraph.api.openapi.document import errors
-from lexigraph.api.routes.reading import with_names
+from lexigraph.api.routes.reading import Cursor, with_names
 from lexigraph.api.schemas.entities import (
     EntityList,
     EntityReply,
@@ -40,7 +40,6 @@ EntityId = Annotated[
         examples=["entity:3c067f04242ced37302a063b8b72672e"],
     ),
 ]
-Place = Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the previous page", examples=[""])]
 
 
 @router.get("", operation_id="find_entities", summary="Search entities")
@@ -48,7 +47,7 @@ async def find_entities(
     who: Reader,
     service: TheService,
     q: Annotated[str, Query(max_length=200, description="a name or the beginning of one", examples=["tove"]), TEXT] = "",
-    cursor: Place = "",
+    cursor: Cursor = "",
     limit: Annotated[int, Query(ge=1, le=100, description="maximum number", examples=[20]), WHOLE] = 20,
 ) -> EntityList:
     """Return entities whose names contain the given words; the last word may be a prefix. Case and accents are ignored.
@@ -150,7 +149,7 @@ async def entity_neighbours(
     who: Reader,
     service: TheService,
     entity_id: EntityId,
-    cursor: Place = "",
+    cursor: Cursor = "",
     limit: Annotated[int, Query(ge=1, le=200, description="maximum number", examples=[50]), WHOLE] = 50,
 ) -> NeighbourList:
     """Return a page of the entities in the same statements, most frequent first, with their relations."""

@@ -11,12 +11,11 @@ from pydantic import Field
 from lexigraph.api.access.auth import Admin
 from lexigraph.api.access.keys import MOST_FILTER, Principal, new_key
 from lexigraph.api.errors import ApiError
-from lexigraph.api.limits import NAME, Body, Reply
+from lexigraph.api.limits import Body, Name, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import AnyFilter
 from lexigraph.api.service import Service, TheService
 from lexigraph.model.filters import parse_filter, plain_filter
-from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.tenant import View
 from lexigraph.storage.protocols import ApiKey, Scope
 
@@ -27,9 +26,7 @@ _BY_OPERATOR = "whoever runs it makes and revokes keys with `lexigraph keys`"
 class NewKey(Body):
     """Properties of a new key."""
 
-    name: Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME] | None = Field(
-        None, description="name", examples=["newsroom"]
-    )
+    name: Name | None = Field(None, description="name", examples=["newsroom"])
     scopes: list[Scope] = Field(
         default_factory=lambda: list[Scope](("read",)),
         min_length=1,
@@ -37,7 +34,7 @@ class NewKey(Body):
         description="scopes",
         examples=[["read"]],
     )
-    databases: list[Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]] = Field(
+    databases: list[Name] = Field(
         default_factory=list, max_length=100, description="allowed values of `db_name`; empty: any", examples=[[]]
     )
     rate: int = Field(0, ge=0, le=1_000_000, description="requests per minute; 0: the configured default", examples=[0])

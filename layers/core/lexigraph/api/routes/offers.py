@@ -8,9 +8,8 @@ from pydantic import Field
 from lexigraph.api.access.auth import Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.uploads import check_whole, file_name
-from lexigraph.api.limits import NAME, Body, Reply
+from lexigraph.api.limits import NAME, Body, Name, Reply
 from lexigraph.api.openapi.document import errors
-from lexigraph.api.schemas.ingest import Namespace
 from lexigraph.api.service import TheService
 from lexigraph.model.names import PATTERN
 
@@ -23,7 +22,7 @@ class OfferRequest(Body):
     name: Annotated[
         str, Field(min_length=1, max_length=200, pattern=PATTERN, description="of the file", examples=["flow.md"]), NAME
     ]
-    namespace: Namespace = Field(description="namespace", default="default", examples=["default"])
+    namespace: Name = Field(description="namespace", default="default", examples=["default"])
 
 
 class OfferReply(Reply):

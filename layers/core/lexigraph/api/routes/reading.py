@@ -44,6 +44,7 @@ StatementId = Annotated[
         examples=["statement:6e7013c1fb155a8b81e41154d64cb7a6"],
     ),
 ]
+Cursor = Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the previous page", examples=[""])]
 Offset = Annotated[int, Query(ge=0, le=_FARTHEST, description="start offset in the parsed text", examples=[0]), WHOLE]
 
 
@@ -114,7 +115,7 @@ async def document_topics(
     who: Reader,
     service: TheService,
     document_id: DocumentId,
-    cursor: Annotated[str, Query(pattern="^[0-9]{0,9}$", description="`next` of the previous page", examples=[""])] = "",
+    cursor: Cursor = "",
     limit: Annotated[int, Query(ge=1, le=1_000, description="maximum number", examples=[200]), WHOLE] = 200,
 ) -> TopicList:
     """Return a page of a document's topics, in reading order."""

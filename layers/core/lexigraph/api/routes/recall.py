@@ -7,10 +7,9 @@ from pydantic import ConfigDict, Field
 
 from lexigraph.api.access.auth import Reader
 from lexigraph.api.errors import NOT_BLANK
-from lexigraph.api.limits import NAME, Reply
+from lexigraph.api.limits import Name, Reply
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
-from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.retrieval.recall.args import RecallArgs
 
 router = APIRouter(prefix="/api/v1/memory", tags=["recall"])
@@ -26,12 +25,9 @@ class RecallRequest(Filtered):
         description="words or a regular expression",
         examples=["JWT authentication decisions"],
     )
-    session_id: Annotated[str, NAME] = Field(
+    session_id: Name = Field(
         "default",
         description="session whose earlier recalls are taken into account; default: one per key",
-        min_length=1,
-        max_length=LONGEST,
-        pattern=PATTERN,
         examples=["default"],
     )
     max_results: int = Field(10, description="maximum number of nodes", ge=1, le=50, examples=[10])

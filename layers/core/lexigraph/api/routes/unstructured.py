@@ -9,7 +9,7 @@ from pydantic import Field
 from lexigraph.api.access.auth import Reader, Writer, check_database
 from lexigraph.api.errors import A_WORD
 from lexigraph.api.jobs.uploads import GivenMetadata, Upload, Wait, take_upload
-from lexigraph.api.limits import NAME, Reply
+from lexigraph.api.limits import NAME, Name, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
@@ -19,7 +19,6 @@ from lexigraph.retrieval.multihop.retriever import MultihopRetriever
 
 router = APIRouter(tags=["unstructured"])
 DATABASE = "fractal_db"
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST, pattern=PATTERN), NAME]
 
 
 class MultihopRequest(Filtered):

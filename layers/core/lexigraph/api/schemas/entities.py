@@ -1,7 +1,7 @@
 """Entities: their names, what is said of them, and what they are named with."""
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ class EntitySummary(NamedReply):
     @classmethod
     def of(cls, entity: Entity) -> "EntitySummary":
         """Return the reply for an entity."""
-        return cls(**_told(entity))
+        return cls(**entity.to_dict())
 
 
 class EntityList(Reply):
@@ -52,7 +52,7 @@ class EntityReply(EntitySummary):
     def made(cls, entity: Entity, profile: EntityProfile, aliases: list[NamedReply]) -> "EntityReply":
         """Return the reply for an entity with its profile."""
         return cls(
-            **_told(entity),
+            **entity.to_dict(),
             statements=profile.statements,
             neighbours=profile.neighbours,
             complete=profile.complete,
@@ -97,7 +97,7 @@ class NeighbourReply(EntitySummary):
             RelationReply(predicate=r.predicate, direction="out" if r.outgoing else "in", count=r.statements)
             for r in companion.relations
         ]
-        return cls(**_told(entity), together=companion.statements, relations=relations)
+        return cls(**entity.to_dict(), together=companion.statements, relations=relations)
 
 
 class NeighbourList(Reply):
@@ -107,16 +107,6 @@ class NeighbourList(Reply):
     total: int = Field(description="total number of neighbours", examples=[91])
     complete: bool = Field(description="whether the counts are complete; at most 20,000 mentions are read", examples=[True])
     next: str | None = Field(description="`cursor` of the next page, null at the end", examples=[None])
-
-
-def _told(entity: Entity) -> dict[str, Any]:
-    return {
-        "id": entity.id,
-        "name": entity.value,
-        "class": entity.class_,
-        "documents": entity.df,
-        "facts": entity.degree,
-    }
 
 
 def _times(counted: Iterable[tuple[str, int]]) -> list[Times]:

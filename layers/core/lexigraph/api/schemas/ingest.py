@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from lexigraph.api.limits import NAME, Body, Reply
+from lexigraph.api.limits import Body, Name, Reply
 from lexigraph.api.schemas.search import NoticeReply
-from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.storage.protocols import JobEvent, JobRecord, JobStatus
 
 Place = Annotated[
@@ -19,24 +18,13 @@ Place = Annotated[
         examples=["corpus/flow.md"],
     ),
 ]
-Namespace = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=LONGEST,
-        pattern=PATTERN,
-        description="namespace of the documents",
-        examples=["default"],
-    ),
-    NAME,
-]
 
 
 class IngestRequest(Body):
     """What to ingest (E-08)."""
 
     path: Place
-    namespace: Namespace = Field(description="namespace", default="default", examples=["default"])
+    namespace: Name = Field(description="namespace", default="default", examples=["default"])
 
 
 class FailureReply(Reply):

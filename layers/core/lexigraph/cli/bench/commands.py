@@ -8,13 +8,13 @@ import typer
 from rich.console import Console
 
 from lexigraph.cli.bench.answers import answers
-from lexigraph.cli.bench.quality import kept_or_temporary, quality
+from lexigraph.cli.bench.folder import NewFolderOption, kept_or_temporary, new_or_temporary
+from lexigraph.cli.bench.quality import quality
 from lexigraph.cli.bench.questions import questions
 from lexigraph.cli.invocation import current
-from lexigraph.cli.options import JsonOption
+from lexigraph.cli.options import JsonOption, PathsArgument
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import overwriting
-from lexigraph.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lexigraph.evaluation.reading import Reading
@@ -70,18 +70,15 @@ def build(
         int, typer.Option(min=100, max=10_000_000, help="Approximate number of statements to write.")
     ] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic corpus.")] = 1,
-    folder: Annotated[
-        Path | None, typer.Option(help="Folder in which the database is built and kept. Default: a temporary folder.")
-    ] = None,
+    folder: NewFolderOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Measure the build stage, with precomputed extractions and embeddings."""
     from lexigraph.evaluation.build import measure
 
-    _refuse_used(folder)
     invocation = current(context)
     show = overwriting(invocation.err)
-    with kept_or_temporary(folder) as home:
+    with new_or_temporary(folder) as home:
         figures = asdict(measure(home, statements, seed=seed, progress=lambda done: show(f"{done:,} statements")))
     if json_:
         print_json(figures)
@@ -93,21 +90,18 @@ def build(
 @app.command()
 def ingest(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    paths: PathsArgument,
     documents: Annotated[int | None, typer.Option(min=1, help="Maximum number of documents.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cores to use. Default: LEXIGRAPH_THREADS.")] = None,
-    folder: Annotated[
-        Path | None, typer.Option(help="Folder in which the database is built and kept. Default: a temporary folder.")
-    ] = None,
+    folder: NewFolderOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Measure an ingest of any files into a new embedded database, with the configured models."""
     from lexigraph.cli.progress import telling
     from lexigraph.evaluation.ingest import measure
 
-    _refuse_used(folder)
     invocation = current(context)
-    with kept_or_temporary(folder) as home, telling(invocation.err) as listener:
+    with new_or_temporary(folder) as home, telling(invocation.err) as listener:
         settings = invocation.settings()
         figures = measure(home, paths, settings, documents=documents, cores=workers, on_event=listener)
     if json_:
@@ -120,7 +114,7 @@ def ingest(
 @app.command()
 def reading(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    paths: PathsArgument,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the samples.")] = 1,
     samples: Annotated[int, typer.Option(min=0, max=10_000, help="Number of statements, facts and topics to show.")] = 30,
     json_: JsonOption = False,
@@ -142,11 +136,6 @@ def reading(
         print_json(asdict(found))
     else:
         _show_reading(invocation.out, found)
-
-
-def _refuse_used(folder: Path | None) -> None:
-    if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"--folder {folder} is {'not empty' if folder.is_dir() else 'a file'}: name a new folder")
 
 
 def _show_reading(out: Console, found: "Reading") -> None:

@@ -1,5 +1,6 @@
-"""The documents that ``bench answers`` and ``bench questions`` are about, taken in where they are not yet."""
+"""Where ``lexigraph bench`` keeps what it measures, and documents of a folder, taken in where they are not yet."""
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lexigraph.cli.bench.quality import kept_or_temporary
 from lexigraph.cli.invocation import Invocation
 from lexigraph.cli.progress import telling
 from lexigraph.model.errors import InvalidInput
@@ -20,6 +20,28 @@ IndexOption = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Folder in which the index is kept and reused. Default: a temporary folder."),
 ]
+NewFolderOption = Annotated[
+    Path | None, typer.Option(help="Folder in which the database is built and kept. Default: a temporary folder.")
+]
+
+
+@contextmanager
+def kept_or_temporary(given: Path | None) -> Iterator[Path]:
+    """Give the folder, else one that goes with the block."""
+    if given is not None:
+        yield given
+    else:
+        with tempfile.TemporaryDirectory(prefix="lexigraph-bench-") as temporary:
+            yield Path(temporary)
+
+
+@contextmanager
+def new_or_temporary(given: Path | None) -> Iterator[Path]:
+    """Give the folder, else one that goes with the block. Raise ``InvalidInput`` for one that is not empty."""
+    if given is not None and given.exists() and (not given.is_dir() or any(given.iterdir())):
+        raise InvalidInput(f"--folder {given} is {'not empty' if given.is_dir() else 'a file'}: name a new folder")
+    with kept_or_temporary(given) as home:
+        yield home
 
 
 @contextmanager

@@ -1,10 +1,8 @@
 """``lexigraph bench quality``: how much of the evidence a retriever finds first, over questions whose evidence is known."""
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from lexigraph.cli.bench.folder import IndexOption, kept_or_temporary
 from lexigraph.cli.comparison import BudgetsOption, budgets_dict, percent, show_compared, table_of
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned
 from lexigraph.cli.output import print_json
 from lexigraph.cli.progress import telling
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, reason_of
 from lexigraph.model.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -42,10 +41,7 @@ def quality(
     run: Annotated[
         Path | None, typer.Option(metavar="FILE", help='Write the results as JSON lines: {"id", "ranked"} per question.')
     ] = None,
-    index: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder in which the index is kept and reused. Default: a temporary folder."),
-    ] = None,
+    index: IndexOption = None,
     no_titles: Annotated[bool, typer.Option("--no-titles", help="Ignore titles in text, embeddings and links.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the first N questions.")] = None,
     budgets: BudgetsOption = None,
@@ -120,7 +116,7 @@ def write_run(run: Path, found: Iterable[Mapping[str, Any]]) -> None:
     try:
         run.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"--run {run}: cannot be written: {(error.strerror or type(error).__name__).lower()}") from None
+        raise InvalidInput(f"--run {run}: cannot be written: {reason_of(error)}") from None
 
 
 def show(console: Console, head: str, measured: Mapping[str, "Quality"]) -> None:
@@ -157,16 +153,6 @@ def tables(measured: Mapping[str, "Quality"]) -> Iterator[Table]:
             for name, q in measured.items()
         },
     )
-
-
-@contextmanager
-def kept_or_temporary(given: Path | None) -> Iterator[Path]:
-    """Give the folder, else one that goes with the block."""
-    if given is not None:
-        yield given
-    else:
-        with tempfile.TemporaryDirectory(prefix="lexigraph-bench-") as temporary:
-            yield Path(temporary)
 
 
 def _fill(indexed: "CorpusIndex", console: Console) -> None:

@@ -92,7 +92,6 @@ _OF_SOMETHING = listed(
     advantage disadvantage drawback aim restriction exception exceptions translation assertion consequence
     """
 )
-_DETERMINERS = frozenset(["DT", "PDT", "WDT", "PRP$"])
 _SUBJECTS = frozenset(["nsubj", "nsubjpass"])
 _ONE_OR_MANY = frozenset(["conj", "nsubj", "nsubjpass"])
 _ANY_SUBJECT = frozenset(["nsubj", "nsubjpass", "expl", "csubj", "csubjpass"])

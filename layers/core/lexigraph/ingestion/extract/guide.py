@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lexigraph.ingestion.extract.prompts import EXTRACT
 from lexigraph.ingestion.extract.schema import MAX_CLASS_CHARS, MAX_PREDICATE_CHARS, REPLY
-from lexigraph.model.errors import Misconfigured
+from lexigraph.model.errors import Misconfigured, reason_of
 from lexigraph.model.ids import content_hash
 from lexigraph.model.normalise import entity_key
 
@@ -166,7 +166,7 @@ def read_guide(path: Path) -> Guide:
     try:
         text = path.expanduser().read_bytes()
     except OSError as error:
-        raise Misconfigured(f"{where}: {(error.strerror or type(error).__name__).lower()}") from None
+        raise Misconfigured(f"{where}: {reason_of(error)}") from None
     if len(text) > MOST_BYTES:
         raise Misconfigured(f"{where} must have at most {MOST_BYTES:,} bytes, got {len(text):,}")
     told = _of_json(text, where) if path.suffix == ".json" else _of_yaml(text, where)

@@ -59,11 +59,6 @@ class LLMExtractor:
         """Return what the model is asked for a chunk; the reply is to be of the shape ``schema``."""
         return Prompt(fenced(chunk, "\n".join(propositions)), self._system, max_tokens=self._max_tokens)
 
-    @staticmethod
-    def asks(chunk: ChunkText) -> bool:
-        """Tell whether the model has to be asked about a chunk: not about code with a line or two around it."""
-        return says(chunk)
-
     def read(self, reply: Any, chunk: ChunkText) -> Extraction:
         """Return what a chunk yields by its reply. Raise ``UnusableReply``."""
         kept, outside = self._guide.within(reply) if self._guide else (reply, ())
@@ -72,7 +67,7 @@ class LLMExtractor:
 
     def one(self, chunk: ChunkText) -> Extraction:
         """Return what a chunk yields. Raise ``ModelUnavailable`` when the model answers nothing at all."""
-        if not self.asks(chunk):
+        if not says(chunk):
             return as_it_stands(chunk)
         reason = ""
         for _ in range(2):  # a model that answers others was away for a moment, or will not have this chunk

@@ -123,7 +123,6 @@ def _telling(heading: str) -> Iterator[str]:
 def key_phrases(
     said: Sequence[ExtractedStatement],
     known: str = "",
-    most: int = _PHRASES,
     no_nouns: Mapping[str, bool] | None = None,
 ) -> list[str]:
     """Return the phrases of one to four words that statements speak of most, without those that ``known`` has.
@@ -153,7 +152,7 @@ def key_phrases(
     taken = set(_key(_WORD.findall(known)))
     chosen: list[str] = []
     for key in sorted(counts, key=lambda key: (-score(key), key)):
-        if len(chosen) == most:
+        if len(chosen) == _PHRASES:
             break
         if not taken.intersection(key):
             chosen.append(shown[key])

@@ -246,7 +246,7 @@ def _verified(file: Path, *, into: Path | None = None, max_text_chars: int = _MA
                         place.write(block)
                 if digest.hexdigest() != hash_:
                     raise StoreDamaged(f"{file}: {name} is damaged")
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, RuntimeError, UnicodeDecodeError) as error:
+    except (BadZipFile, zlib.error, EOFError, OverflowError, RuntimeError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"{file}: incomplete backup: {error}") from error
     except OSError as error:
         if error.errno != errno.EINVAL:

@@ -34,12 +34,11 @@ def kept_documents(
         yield namespace, (kept[1] for record in same if (kept := kept_document(stores, tenant, record)))
 
 
-def adopt(stores: Stores, tenant: Tenant) -> int:
-    """Enter the documents that have files into a registry that was lost; return how many. They are not built by this."""
+def adopt(stores: Stores, tenant: Tenant) -> None:
+    """Enter the documents that have files into a registry that was lost. They are not built by this."""
     found = [record for source_id in stores.documents.sources(tenant) if (record := _record(stores, tenant, source_id))]
     if found:
         stores.registry.save(tenant, found)
-    return len(found)
 
 
 def _record(stores: Stores, tenant: Tenant, source_id: str) -> DocumentRecord | None:

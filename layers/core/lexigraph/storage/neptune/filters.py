@@ -39,9 +39,8 @@ def _condition(filters: Filter, parameters: dict[str, Any]) -> str:
 
 def compared_values(filter_: MetadataFilter) -> dict[str, list[Scalar]]:
     """Return what the filter compares with each property of a source, before any negation: it is enough that one does."""
-    wanted = filter_.value if isinstance(filter_.value, tuple) else (filter_.value,)
     by_property: dict[str, list[Scalar]] = {}
-    for value in wanted:
+    for value in filter_.values:
         # truth values have no order
         if value == value and not (_is_ordered(filter_) and isinstance(value, bool)):
             by_property.setdefault(_property(filter_.key, value), []).append(_stored(value))

@@ -16,7 +16,6 @@ from lexigraph.storage.neptune.address import NeptuneAddress
 from lexigraph.storage.neptune.client import CONNECT_SECONDS, PASSING, READ_SECONDS, RETRY, signing_session
 from lexigraph.storage.neptune.load_files import FOLDERS
 
-PARALLELISM = ("LOW", "MEDIUM", "HIGH", "OVERSUBSCRIBE")
 _LOADED = "LOAD_COMPLETED"
 _ACTIVE = {"LOAD_IN_QUEUE", "LOAD_NOT_STARTED", "LOAD_IN_PROGRESS"}
 _MOST_ACTIVE = 64  # that Neptune queues
@@ -36,7 +35,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class LoadStatus:
-    """How far a job is: ``status`` as Neptune calls it, ``records`` so far, of them ``duplicates`` that were there.
+    """How far a job is: ``status`` as Neptune calls it, ``records`` so far.
 
     ``errors`` are the first few, each a line; ``detached`` counts relationships that could not be inserted.
     """
@@ -45,8 +44,6 @@ class LoadStatus:
     status: str
     source: str = ""
     records: int = 0
-    duplicates: int = 0
-    seconds: int = 0
     detached: int = 0
     errors: tuple[str, ...] = ()
 
@@ -116,8 +113,7 @@ class NeptuneLoader:
         """Start loading a place's folders, one after the other: :data:`~lexigraph.storage.neptune.load_files.FOLDERS`."""
         ids: list[str] = []
         for folder in FOLDERS:
-            how: dict[str, Any] = {"parallelism": parallelism, "anew": anew, "after": ids[-1:]}
-            ids.append(self.start(f"{place}{folder}/", role, region, **how))
+            ids.append(self.start(f"{place}{folder}/", role, region, parallelism=parallelism, anew=anew, after=ids[-1:]))
         return ids
 
     def status_of(self, load_ids: Sequence[str]) -> LoadStatus:
@@ -147,8 +143,6 @@ class NeptuneLoader:
             str(told["status"]),
             str(told.get("fullUri", "")),
             int(told.get("totalRecords", 0)),
-            int(told.get("totalDuplicates", 0)),
-            int(told.get("totalTimeSpent", 0)),
             int(told.get("insertErrors", 0)),
             # not its message, which may quote a line of a document
             tuple(f"{one['errorCode']} in {one['fileName'].rpartition('/')[2]}:{one.get('recordNum', 0)}" for one in logs),

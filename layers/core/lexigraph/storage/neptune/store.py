@@ -3,6 +3,8 @@
 It is safe between threads and processes.
 """
 
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from lexigraph.storage.neptune.adjacent import NeptuneAdjacent
@@ -46,11 +48,12 @@ class NeptuneGraphStore(
     openCypher.
     """
 
-    def __init__(self, connection: str, **options: Any) -> None:
+    def __init__(self, connection: str, *, clock: Callable[[], float] = monotonic, **options: Any) -> None:
         self._client, self._names = NeptuneClient.connect(connection, **options), Names()
         address = self._client.address
         seconds = options.get("read_seconds", READ_SECONDS)
         self._gremlin = GremlinWalks(address, seconds=seconds) if address.walks else None
+        self._clock = clock
 
     def close(self) -> None:
         self._client.close()

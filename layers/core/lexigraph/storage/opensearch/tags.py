@@ -49,10 +49,9 @@ def _query(filters: Filter, slot: str) -> Json:
 
 
 def _key_query(filter_: MetadataFilter, slot: str) -> Json:
-    values = filter_.value if isinstance(filter_.value, tuple) else (filter_.value,)
     if filter_.operator in _RANGE:
         return _range(filter_, slot)
-    words = sorted({word for value in values if (word := _word(slot, filter_.key, value))})
+    words = sorted({word for value in filter_.values if (word := _word(slot, filter_.key, value))})
     found: Json = {"terms": {"tags": words}} if words else _NOTHING
     return _not(found) if filter_.operator in ("!=", "not_in") else found
 

@@ -32,6 +32,7 @@ EVIDENCE = {
 }
 _BUSY_SECONDS = 120.0
 _MAPPED_BYTES = 1024**3
+_MOST_IN = 900  # values of one IN: SQLite before 3.32 takes 999
 _PRAGMAS = f"""
 PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f};
 PRAGMA synchronous=NORMAL;
@@ -470,10 +471,10 @@ def _execute(connection: sqlite3.Connection, script: str | Callable[[sqlite3.Con
     connection.execute(statement)
 
 
-def in_batches(values: list[str] | list[bytes] | list[int], size: int = 900) -> Iterator[list[object]]:
+def in_batches(values: list[str] | list[bytes] | list[int]) -> Iterator[list[object]]:
     """Yield slices short enough for one ``IN (?, ...)``."""
-    for at in range(0, len(values), size):
-        yield list(values[at : at + size])
+    for at in range(0, len(values), _MOST_IN):
+        yield list(values[at : at + _MOST_IN])
 
 
 def marks(count: int) -> str:

@@ -48,15 +48,14 @@ def _key_condition(filter_: MetadataFilter, column: str) -> Sql:
 
 def _value_condition(filter_: MetadataFilter, kind: str, value: str, place: list[str]) -> Sql:
     """Compare with values of each type apart; ``place`` are the parameters of ``kind``, and of ``value``."""
-    wanted = filter_.value if isinstance(filter_.value, tuple) else (filter_.value,)
     operator = {"!=": "=", "==": "=", "in": "=", "not_in": "="}.get(filter_.operator, filter_.operator)
     parts: list[Sql] = []
-    if truths := {str(v).lower() for v in wanted if value_type(v) == "bool"}:
+    if truths := {str(v).lower() for v in filter_.values if value_type(v) == "bool"}:
         # truth values have no order
         names = ", ".join(f"'{v}'" for v in sorted(truths)) if operator == "=" else ""
         parts.append((f"{kind} IN ({names})", [*place]))
     for type_, kinds in (("number", "'integer', 'real'"), ("text", "'text'")):
-        values = [v for v in wanted if value_type(v) == type_]
+        values = [v for v in filter_.values if value_type(v) == type_]
         if len(values) == 1:
             parts.append((f"({kind} IN ({kinds}) AND {value} {operator} ?)", [*place, *place, _parameter(values[0])]))
         elif values:

@@ -226,16 +226,15 @@ def test_what_is_written_and_not_shown_yet_takes_no_place_from_what_readers_see(
     assert cluster.counts["gremlin"] > 0 and cluster.counts["read"] > 0
 
 
-def test_a_web_socket_that_is_refused_has_walks_answered_by_opencypher(caplog, monkeypatch) -> None:
+def test_a_web_socket_that_is_refused_has_walks_answered_by_opencypher(caplog) -> None:
     now = [1000.0]
-    monkeypatch.setattr("lexigraph.storage.neptune.gremlin.walks.monotonic", lambda: now[0])
     with NeptuneStandIn() as cluster, closing(NeptuneGraphStore(cluster.connection)) as stepwise:
         made = version(A, "Ferry", {"Fog": [said("Fog is common in Molde.", "Molde")]})
         show(stepwise, A, made)
         molde = entity_id(A, "Molde")
         asked = [molde, *(s.id for chunk in made.chunks for s in chunk.statements)]
         refused = cluster.connection.replace("&gremlin=off", "")
-        with closing(NeptuneGraphStore(refused, read_seconds=2.0)) as store:
+        with closing(NeptuneGraphStore(refused, read_seconds=2.0, clock=lambda: now[0])) as store:
 
             def tried() -> int:
                 """Ask both questions, and return how often a web socket was asked for."""

@@ -5,7 +5,6 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
-from time import monotonic
 from typing import Any, TypeVar
 
 from lexigraph.model.filters import Filter
@@ -38,9 +37,10 @@ class WalkingPart:
     _client: NeptuneClient
     _gremlin: GremlinWalks | None
     _gremlin_from = 0.0
+    _clock: Callable[[], float]
 
     def _walked(self, by_gremlin: Callable[[Walks], T], by_opencypher: Callable[[], T]) -> T:
-        if self._gremlin is None or monotonic() < self._gremlin_from:
+        if self._gremlin is None or self._clock() < self._gremlin_from:
             return by_opencypher()
         try:
             return by_gremlin(self._gremlin.begin())
@@ -48,7 +48,7 @@ class WalkingPart:
             return by_opencypher()
         except NoWebSocket as error:
             with _TELLING:
-                told, self._gremlin_from = bool(self._gremlin_from), monotonic() + _AGAIN_SECONDS
+                told, self._gremlin_from = bool(self._gremlin_from), self._clock() + _AGAIN_SECONDS
             if not told:
                 logger.warning("%s; walks go by openCypher meanwhile, for good with ?gremlin=off in the connection", error)
             return by_opencypher()
