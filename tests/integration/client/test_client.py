@@ -106,6 +106,14 @@ def test_a_file_is_uploaded_followed_found_and_deleted(client: Client, tmp_path:
     assert list(client.documents(namespace="court")) == []
 
 
+def test_all_documents_of_a_namespace_are_deleted_while_they_are_listed(client: Client, tmp_path: Path) -> None:
+    write_pages(tmp_path / "yard", {f"Yard {n}": f"Yard {n} is empty." for n in range(5)})
+    list(client.upload_folder(tmp_path / "yard", namespace="yard"))
+    listed = client._pages("list_documents", "documents", query={"limit": "2", "namespace": "yard"}, by="after")
+    assert sum(client.delete_document(document["id"])["removed"] for document in listed) == 5
+    assert list(client.documents(namespace="yard")) == []
+
+
 def test_a_large_file_goes_to_a_server_that_offers_no_upload_url(client: Client) -> None:
     with pytest.raises(InvalidInput, match="unsupported type"):
         client.upload(("mill.unknown", LARGE))

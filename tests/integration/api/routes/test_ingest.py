@@ -251,6 +251,31 @@ def test_documents_come_in_pages(api: Api, tmp_path: Path) -> None:
     assert titles == [f"Page {n}" for n in range(5)]
 
 
+@pytest.mark.parametrize("find", ["", "page"])
+def test_a_page_begins_where_the_one_before_ended_though_its_documents_are_deleted(
+    api: Api, tmp_path: Path, find: str
+) -> None:
+    write_pages(tmp_path / "many", {f"Page {n}": f"Text number {n}." for n in range(5)})
+    client = api.client()
+    client.post("/ingest", json={"path": "many"})
+    titles: list[str] = []
+    after = ""
+    while after is not None:
+        page = client.get("/documents", params={"limit": 2, "after": after, "find": find}).raise_for_status().json()
+        for document in page["documents"]:
+            titles.append(document["title"])
+            assert client.delete(f"/documents/{document['id']}").json() == {"removed": 1}
+        after = page["next"]
+    assert titles == [f"Page {n}" for n in range(5)]
+    assert client.get("/documents").json() == {"documents": [], "next": None}
+
+
+@pytest.mark.parametrize("after", ["source:" + "0" * 32, "0", "_w"])
+def test_what_is_no_end_of_a_page_is_refused(api: Api, after: str) -> None:
+    reply = api.client().get("/documents", params={"after": after})
+    assert (reply.status_code, reply.json()["message"].split(":")[0]) == (422, "after")
+
+
 def test_a_job_and_its_events_can_be_asked_for_afterwards(api: Api) -> None:
     client = api.client()
     job_id = client.post("/ingest", json={"path": "corpus"}).json()["job_id"]
