@@ -24,7 +24,7 @@ export interface Asked<O> {
   signal?: AbortSignal | undefined;
 }
 
-/** What the API refused, or that it was not reached (status 0). `hint` says what to do where there is more to say. */
+/** What the API refused, or that it was not reached or asked (status 0). `hint` says what to do where there is more to say. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -139,9 +139,12 @@ export class Transport {
   }
 
   private target(route: string, path: unknown, query: unknown): URL {
-    const filled = route.replace(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(String((path as Record<string, unknown>)[name])),
-    );
+    const filled = route.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = String((path as Record<string, unknown>)[name]);
+      // an address takes these for steps, and they would lead to another route
+      if (["", ".", ".."].includes(value)) throw new ApiError(0, "invalid_input", `${name} must be the id or name of one, got "${value}"`);
+      return encodeURIComponent(value);
+    });
     const url = new URL(filled.slice(1), this.root);
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value != null && value !== "") url.searchParams.set(name, String(value));

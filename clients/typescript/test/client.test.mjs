@@ -67,6 +67,16 @@ test("a file is uploaded, found on a page and deleted", async () => {
   assert.deepEqual(await all(client.documents({ namespace: "ts" })), []);
 });
 
+test("an id never leads to another route", async () => {
+  await scripted([json({})], async (one, asked) => {
+    await one.deleteDocument("../keys/lxk_1?x#y");
+    for (const id of ["", ".", ".."]) {
+      await assert.rejects(async () => one.deleteDocument(id), { name: "ApiError", status: 0, code: "invalid_input" });
+    }
+    assert.deepEqual(asked.map(({ url }) => url), ["/documents/..%2Fkeys%2Flxk_1%3Fx%23y"]);
+  });
+});
+
 test("a large file goes where a deployment says, without the key, and otherwise to the server", async () => {
   const large = "x".repeat(4_000_001);
   const offer = { job_id: "7", url: "http://HOST/bucket", headers: { "x-amz-meta-job": "7" } };

@@ -201,6 +201,20 @@ def test_errors_are_ours_and_say_what_the_server_said(client: Client, call: Any,
         assert re.fullmatch(r"[0-9a-f]{16}", raised.value.request_id)
 
 
+@pytest.mark.parametrize("given", ["../keys/{}", "..%2Fkeys%2F{}", "%2e%2e/keys/{}", "x?/../../keys/{}", "#{}"])
+def test_an_id_never_leads_to_another_route(client: Client, given: str) -> None:
+    made = client.create_key(name="kept", scopes=["read"])
+    with pytest.raises((NotFound, InvalidInput)):
+        client.delete_document(given.format(made["id"]))
+    assert next(key for key in client.keys() if key["id"] == made["id"])["revoked_at"] == ""  # noqa: SIM118
+
+
+@pytest.mark.parametrize("given", ["", ".", ".."])
+def test_what_an_address_takes_for_a_step_is_no_id(client: Client, given: str) -> None:
+    with pytest.raises(InvalidInput, match="document_id must be the id"):
+        client.delete_document(given)
+
+
 def test_a_wrong_key_a_wrong_address_and_no_server_are_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     with Client(api.url, "lxk_wrong") as client, pytest.raises(Unauthorized, match="X-API-Key"):
         client.query(QUESTION)
