@@ -79,7 +79,7 @@ export class Transport {
   }
 
   private async json<T>(method: string, route: string, asked: Asked<unknown>): Promise<T> {
-    return (await (await this.send(method, route, asked)).json()) as T;
+    return parsed(await (await this.send(method, route, asked)).text()) as T;
   }
 
   /** Send a request, again where that is safe and may help. A body that is a form goes as it is. */
@@ -171,6 +171,14 @@ async function refused(response: Response): Promise<ApiError> {
   return new ApiError(response.status, told.error ?? "error", message, told.request_id ?? "", told.hint ?? "");
 }
 
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError(200, "unexpected", `the server sent what is not valid JSON: ${text.slice(0, 200)}`);
+  }
+}
+
 async function* frames(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<ServerEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -204,5 +212,5 @@ function framed(text: string): ServerEvent | null {
     if (line.startsWith("event:")) name = line.slice(6).trim();
     else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
   }
-  return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
+  return data.length ? { name, data: parsed(data.join("\n")) } : null;
 }

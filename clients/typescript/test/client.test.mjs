@@ -67,6 +67,12 @@ test("a file is uploaded, found on a page and deleted", async () => {
   assert.deepEqual(await all(client.documents({ namespace: "ts" })), []);
 });
 
+test("what is no JSON is told as such", async () => {
+  const wrong = { name: "ApiError", code: "unexpected", message: /not valid JSON/ };
+  await scripted([[200, {}, "<html>Log in first</html>"]], (one) => assert.rejects(one.get("/health"), wrong));
+  await scripted([[200, {}, "data: {\n\n"]], (one) => assert.rejects(all(one.stream(QUESTION)), wrong));
+});
+
 test("an id never leads to another route", async () => {
   await scripted([json({})], async (one, asked) => {
     await one.deleteDocument("../keys/lxk_1?x#y");
