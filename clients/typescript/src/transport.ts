@@ -108,11 +108,11 @@ export class Transport {
         response = await (this.options.fetch ?? fetch)(target, request);
       } catch (error) {
         if (asked.signal?.aborted) throw error;
-        // whether it was carried out is not known
-        if (tried >= attempts || method !== "GET") throw new ApiError(0, "unreachable", `${this.root.href} is not reached`);
       }
       if (response?.ok) return response;
-      if (response && !(tried < attempts && mayTryAgain(response.status, route))) throw await refused(response);
+      if (tried >= attempts || !mayTryAgain(response?.status ?? 0, method, route)) {
+        throw response ? await refused(response) : new ApiError(0, "unreachable", `${this.root.href} is not reached`);
+      }
       await pause(response?.headers.get("Retry-After"), tried, asked.signal);
     }
   }
@@ -153,10 +153,13 @@ export class Transport {
   }
 }
 
-/** Whether a request may be sent again: it was refused, or doing it twice changes nothing. */
-function mayTryAgain(status: number, route: string): boolean {
-  const once = ["/curation/decisions", "/keys", "/ingest", "/ingest/stream", "/unstructured/upload_document/", "/api/v1/memory/recall"].includes(route);
-  return status === 429 || ([502, 503, 504].includes(status) && !once);
+/**
+ * Whether a request may be sent again: it was refused, or doing it twice changes nothing. Of one that got no response
+ * (status 0) it is not known whether it was carried out.
+ */
+function mayTryAgain(status: number, method: string, route: string): boolean {
+  const once = method === "POST" && ["/curation/decisions", "/keys", "/ingest", "/ingest/stream", "/unstructured/upload_document/", "/api/v1/memory/recall"].includes(route);
+  return status === 429 || ([0, 502, 503, 504].includes(status) && !once);
 }
 
 async function pause(told: string | null | undefined, tried: number, signal: AbortSignal | undefined): Promise<void> {

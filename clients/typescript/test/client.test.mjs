@@ -141,6 +141,21 @@ test("a busy server is asked again, and what may have been done is not", async (
   });
 });
 
+test("what is safe is asked again where there was no connection", async () => {
+  const attempt = async (route, asked) => {
+    let tried = 0;
+    const fetch = async () => {
+      if (++tried < 3) throw new TypeError("fetch failed");
+      return new Response("{}", { headers: { "Content-Type": "application/json" } });
+    };
+    const one = new Lexigraph({ url, fetch });
+    await one.post(route, asked).catch((error) => assert.deepEqual([error.status, error.code], [0, "unreachable"]));
+    return tried;
+  };
+  assert.equal(await attempt("/query", { body: { question: QUESTION } }), 3);
+  assert.equal(await attempt("/keys", { body: { name: "x" } }), 1);
+});
+
 test("a stream that breaks off is an error", async () => {
   const half = [200, { "Content-Type": "text/event-stream" }, 'event: token\ndata: {"text":"The"}\n\n'];
   await scripted([half], async (one) => {
