@@ -1,13 +1,16 @@
 """Taking documents in over HTTP: at once, as events, by upload; and what is there afterwards."""
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from lexigraph.model.tenant import Tenant
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
 from tests.waiting import eventually
@@ -268,6 +271,21 @@ def test_a_page_begins_where_the_one_before_ended_though_its_documents_are_delet
         after = page["next"]
     assert titles == [f"Page {n}" for n in range(5)]
     assert client.get("/documents").json() == {"documents": [], "next": None}
+
+
+def test_a_document_that_many_delete_at_once_is_removed_by_one(api: Api) -> None:
+    client = api.client()
+    sent = client.post("/documents", files={"file": ("appeals.md", APPEALS)}).json()["document"]
+    held = api.stores.registry.lease(Tenant("default"), [sent["id"]])
+    with ThreadPoolExecutor() as pool:
+        with held as mine:
+            assert mine
+            replies = [pool.submit(client.delete, f"/documents/{sent['id']}") for _ in range(4)]
+            time.sleep(0.5)
+        told = sorted((r.result() for r in replies), key=lambda r: r.status_code)
+    assert [r.status_code for r in told] == [200, 404, 404, 404]
+    assert told[0].json() == {"removed": 1}
+    assert (told[1].json()["message"], told[1].json()["hint"][:14]) == ("no such document", "GET /documents")
 
 
 @pytest.mark.parametrize("after", ["source:" + "0" * 32, "0", "_w"])

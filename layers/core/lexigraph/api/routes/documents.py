@@ -4,6 +4,7 @@ import binascii
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -237,9 +238,10 @@ async def remove_document(who: Writer, service: TheService, response: Response, 
     if handover is None:
 
         def work() -> int:
-            if service.stores.registry.document(who.tenant, document_id) is None:
-                raise NotFound(f"no document {document_id!r}; `lexigraph documents list` shows all")
-            return service.index.remove([document_id], tenant=who.tenant.whole)
+            with suppress(NotFound):
+                if service.stores.registry.document(who.tenant, document_id):
+                    return service.index.remove([document_id], tenant=who.tenant.whole)
+            raise ApiError(404, "no such document", hint="GET /documents lists all that there are")
 
         return Removed(removed=await service.run(work, waits=who.tenant.whole))
     check_whole(who.tenant)
