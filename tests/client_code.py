@@ -36,7 +36,7 @@ _WORDS = (
     ("AsyncBaseTransport", "BaseTransport"),
     ("__aenter__", "__enter__"),
     ("__aexit__", "__exit__"),
-    ("aiter_lines", "iter_lines"),
+    ("aiter_text", "iter_text"),
     ("aclose", "close"),
     ("aread", "read"),
     ("await ", ""),

@@ -24,7 +24,7 @@ export interface Asked<O> {
   signal?: AbortSignal | undefined;
 }
 
-/** What the API refused, or that it was not reached (status 0). `hint` says what to do where there is more to say. */
+/** What the API refused, or that it was not reached or asked (status 0). `hint` says what to do where there is more to say. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -79,7 +79,7 @@ export class Transport {
   }
 
   private async json<T>(method: string, route: string, asked: Asked<unknown>): Promise<T> {
-    return (await (await this.send(method, route, asked)).json()) as T;
+    return parsed(await (await this.send(method, route, asked)).text()) as T;
   }
 
   /** Send a request, again where that is safe and may help. A body that is a form goes as it is. */
@@ -108,11 +108,11 @@ export class Transport {
         response = await (this.options.fetch ?? fetch)(target, request);
       } catch (error) {
         if (asked.signal?.aborted) throw error;
-        // whether it was carried out is not known
-        if (tried >= attempts || method !== "GET") throw new ApiError(0, "unreachable", `${this.root.href} is not reached`);
       }
       if (response?.ok) return response;
-      if (response && !(tried < attempts && mayTryAgain(response.status, route))) throw await refused(response);
+      if (tried >= attempts || !mayTryAgain(response?.status ?? 0, method, route)) {
+        throw response ? await refused(response) : new ApiError(0, "unreachable", `${this.root.href} is not reached`);
+      }
       await pause(response?.headers.get("Retry-After"), tried, asked.signal);
     }
   }
@@ -139,9 +139,12 @@ export class Transport {
   }
 
   private target(route: string, path: unknown, query: unknown): URL {
-    const filled = route.replace(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(String((path as Record<string, unknown>)[name])),
-    );
+    const filled = route.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = String((path as Record<string, unknown>)[name]);
+      // an address takes these for steps, and they would lead to another route
+      if (["", ".", ".."].includes(value)) throw new ApiError(0, "invalid_input", `${name} must be the id or name of one, got "${value}"`);
+      return encodeURIComponent(value);
+    });
     const url = new URL(filled.slice(1), this.root);
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value != null && value !== "") url.searchParams.set(name, String(value));
@@ -150,10 +153,13 @@ export class Transport {
   }
 }
 
-/** Whether a request may be sent again: it was refused, or doing it twice changes nothing. */
-function mayTryAgain(status: number, route: string): boolean {
-  const once = ["/curation/decisions", "/keys", "/ingest", "/ingest/stream", "/unstructured/upload_document/", "/api/v1/memory/recall"].includes(route);
-  return status === 429 || ([502, 503, 504].includes(status) && !once);
+/**
+ * Whether a request may be sent again: it was refused, or doing it twice changes nothing. Of one that got no response
+ * (status 0) it is not known whether it was carried out.
+ */
+function mayTryAgain(status: number, method: string, route: string): boolean {
+  const once = method === "POST" && ["/curation/decisions", "/keys", "/ingest", "/ingest/stream", "/unstructured/upload_document/", "/api/v1/memory/recall"].includes(route);
+  return status === 429 || ([0, 502, 503, 504].includes(status) && !once);
 }
 
 async function pause(told: string | null | undefined, tried: number, signal: AbortSignal | undefined): Promise<void> {
@@ -166,6 +172,14 @@ async function refused(response: Response): Promise<ApiError> {
   const told = (await response.json().catch(() => ({}))) as Partial<Schema["ErrorReply"]>;
   const message = told.message ?? `the server answered ${response.status}`;
   return new ApiError(response.status, told.error ?? "error", message, told.request_id ?? "", told.hint ?? "");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError(200, "unexpected", `the server sent what is not valid JSON: ${text.slice(0, 200)}`);
+  }
 }
 
 async function* frames(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<ServerEvent> {
@@ -201,5 +215,5 @@ function framed(text: string): ServerEvent | null {
     if (line.startsWith("event:")) name = line.slice(6).trim();
     else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
   }
-  return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
+  return data.length ? { name, data: parsed(data.join("\n")) } : null;
 }

@@ -67,6 +67,22 @@ test("a file is uploaded, found on a page and deleted", async () => {
   assert.deepEqual(await all(client.documents({ namespace: "ts" })), []);
 });
 
+test("what is no JSON is told as such", async () => {
+  const wrong = { name: "ApiError", code: "unexpected", message: /not valid JSON/ };
+  await scripted([[200, {}, "<html>Log in first</html>"]], (one) => assert.rejects(one.get("/health"), wrong));
+  await scripted([[200, {}, "data: {\n\n"]], (one) => assert.rejects(all(one.stream(QUESTION)), wrong));
+});
+
+test("an id never leads to another route", async () => {
+  await scripted([json({})], async (one, asked) => {
+    await one.deleteDocument("../keys/lxk_1?x#y");
+    for (const id of ["", ".", ".."]) {
+      await assert.rejects(async () => one.deleteDocument(id), { name: "ApiError", status: 0, code: "invalid_input" });
+    }
+    assert.deepEqual(asked.map(({ url }) => url), ["/documents/..%2Fkeys%2Flxk_1%3Fx%23y"]);
+  });
+});
+
 test("a large file goes where a deployment says, without the key, and otherwise to the server", async () => {
   const large = "x".repeat(4_000_001);
   const offer = { job_id: "7", url: "http://HOST/bucket", headers: { "x-amz-meta-job": "7" } };
@@ -123,6 +139,21 @@ test("a busy server is asked again, and what may have been done is not", async (
     await assert.rejects(one.post("/keys", { body: { name: "x" } }), { status: 503 });
     assert.equal(asked.length, 1);
   });
+});
+
+test("what is safe is asked again where there was no connection", async () => {
+  const attempt = async (route, asked) => {
+    let tried = 0;
+    const fetch = async () => {
+      if (++tried < 3) throw new TypeError("fetch failed");
+      return new Response("{}", { headers: { "Content-Type": "application/json" } });
+    };
+    const one = new Lexigraph({ url, fetch });
+    await one.post(route, asked).catch((error) => assert.deepEqual([error.status, error.code], [0, "unreachable"]));
+    return tried;
+  };
+  assert.equal(await attempt("/query", { body: { question: QUESTION } }), 3);
+  assert.equal(await attempt("/keys", { body: { name: "x" } }), 1);
 });
 
 test("a stream that breaks off is an error", async () => {

@@ -71,6 +71,14 @@ def test_a_field_of_a_form_that_a_route_does_not_know_is_refused(api: Api, path:
     assert client.get("/documents").json()["documents"] == []
 
 
+@pytest.mark.parametrize(("path", "field"), [(UPLOADS[0], "namespace"), (UPLOADS[1], "db_name")])
+def test_a_name_in_a_form_is_not_empty(api: Api, path: str, field: str) -> None:
+    client = api.client(f"empty-{field}")
+    assert refusal(client.post(path, files=FILE, data={field: ""})).startswith(f"{field}: is empty")
+    assert client.get("/documents").json()["documents"] == []
+    assert client.post(path, files=FILE, data={"metadata": ""}).status_code == 200
+
+
 def test_a_field_of_a_form_is_told_from_one_of_the_query(api: Api) -> None:
     reply = api.client().post("/documents?namespace=court", files=FILE)
     assert refusal(reply) == "namespace: is a field of the form, not of the query: send it there"

@@ -64,6 +64,18 @@ def test_metadata_of_a_form_are_filtered_by_and_another_make_another_version(api
         assert (reply.status_code, reply.json()["message"][:9]) == (422, "metadata:")
 
 
+def test_a_title_of_a_form_is_the_document_s_and_filtered_by(api: Api) -> None:
+    owner = api.client()
+    sent = send(owner, "ledger.md", TEXT.format("ledger"), title="Book of 1920", year=1920)
+    document = sent.json()["document"]
+    assert (document["title"], document["metadata"]["year"]) == ("Book of 1920", 1920)
+    assert "title" not in document["metadata"]
+    for title, found in (("Book of 1920", True), ("ledger", False)):
+        body = {"question": "Who keeps the ledger?", "filters": {"key": "title", "value": title}}
+        assert bool(owner.post("/retrieve/traversal", json=body).json()["results"]) is found
+    assert send(owner, "ledger.md", TEXT.format("ledger")).json()["document"]["title"] == "ledger"
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_a_document_that_the_key_does_not_see_is_not_replaced(api: Api, same: bool) -> None:
     owner, staff = api.client(), api.client(filters=STAFF)
@@ -146,6 +158,8 @@ def test_a_file_in_a_namespace_of_its_own_has_to_pass_too(api: Api) -> None:
         ('{"groups": "staff", "": 1}', "metadata: a key"),
         ('{"groups": "staff", "year": 1e999}', "metadata.year: must be a finite number"),
         ('{"groups": "staff", "year": NaN}', "metadata.year: must be a finite number"),
+        ('{"groups": "staff", "namespace": "court"}', "metadata.namespace: is no metadata; send it as the field"),
+        ('{"groups": "staff", "uri": "x"}', "metadata.uri: is no metadata"),
         ('{"groups": ["staff"]}', "metadata: must be a JSON object of strings"),
     ],
 )

@@ -1,5 +1,6 @@
 """Streams of events as they go over the wire: framed, kept open while nothing happens, and never stored on the way."""
 
+import json
 import logging
 from collections.abc import Iterator
 from threading import Event
@@ -12,6 +13,15 @@ from lexigraph.api import sse
 from tests.server import serving
 
 SECONDS = 15.0
+
+
+def test_an_event_is_one_line_whatever_its_reader_takes_for_an_end() -> None:
+    data = {"text": "Zoë\u2028signs\u2029a\x85form\r\n"}
+    written = sse.event(data).raw_data
+    assert written is not None
+    assert "Zoë" in written
+    assert len(written.splitlines()) == 1
+    assert json.loads(written) == data
 
 
 @pytest.fixture

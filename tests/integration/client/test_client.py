@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lexigraph.client import ApiFailure, AsyncClient, Client
 from lexigraph.client.failures import Forbidden, RateLimited, Unauthorized, Unreachable
 from lexigraph.client.operations import OPERATIONS
 from lexigraph.client.requests import LARGE_BYTES
+from lexigraph.client.streams import Event, Parser
 from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
 from tests.client_code import CLIENT, code
 from tests.laptop import write_pages
@@ -106,6 +110,14 @@ def test_a_file_is_uploaded_followed_found_and_deleted(client: Client, tmp_path:
     assert list(client.documents(namespace="court")) == []
 
 
+def test_all_documents_of_a_namespace_are_deleted_while_they_are_listed(client: Client, tmp_path: Path) -> None:
+    write_pages(tmp_path / "yard", {f"Yard {n}": f"Yard {n} is empty." for n in range(5)})
+    list(client.upload_folder(tmp_path / "yard", namespace="yard"))
+    listed = client._pages("list_documents", "documents", query={"limit": "2", "namespace": "yard"}, by="after")
+    assert sum(client.delete_document(document["id"])["removed"] for document in listed) == 5
+    assert list(client.documents(namespace="yard")) == []
+
+
 def test_a_large_file_goes_to_a_server_that_offers_no_upload_url(client: Client) -> None:
     with pytest.raises(InvalidInput, match="unsupported type"):
         client.upload(("mill.unknown", LARGE))
@@ -191,6 +203,20 @@ def test_errors_are_ours_and_say_what_the_server_said(client: Client, call: Any,
     if isinstance(raised.value, ApiFailure):
         assert raised.value.status in (404, 415, 422)
         assert re.fullmatch(r"[0-9a-f]{16}", raised.value.request_id)
+
+
+@pytest.mark.parametrize("given", ["../keys/{}", "..%2Fkeys%2F{}", "%2e%2e/keys/{}", "x?/../../keys/{}", "#{}"])
+def test_an_id_never_leads_to_another_route(client: Client, given: str) -> None:
+    made = client.create_key(name="kept", scopes=["read"])
+    with pytest.raises((NotFound, InvalidInput)):
+        client.delete_document(given.format(made["id"]))
+    assert next(key for key in client.keys() if key["id"] == made["id"])["revoked_at"] == ""  # noqa: SIM118
+
+
+@pytest.mark.parametrize("given", ["", ".", ".."])
+def test_what_an_address_takes_for_a_step_is_no_id(client: Client, given: str) -> None:
+    with pytest.raises(InvalidInput, match="document_id must be the id"):
+        client.delete_document(given)
 
 
 def test_a_wrong_key_a_wrong_address_and_no_server_are_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,6 +346,41 @@ def test_an_error_in_a_stream_is_raised_as_outside_of_it() -> None:
         pytest.raises(ModelUnavailable, match="the model is down"),
     ):
         list(client.stream(QUESTION))
+
+
+STREAM = {"Content-Type": "text/event-stream"}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_only_ends_of_lines_end_the_lines_of_a_stream(end: str) -> None:
+    text = "a\u2028b\u2029c\x85d\x0ce"
+    told = end.join(["event: token", json.dumps({"text": text}, ensure_ascii=False), "", ": ping", "", ""])
+    told = told.replace("{", "data: {")
+    with scripted((200, STREAM, told.encode())) as (url, _), Client(url) as client:
+        assert list(client.stream(QUESTION)) == [text]
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(["\r\n", "\n", "\r"]), st.data())
+def test_events_are_the_same_however_their_stream_is_cut(end: str, data: st.DataObject) -> None:
+    lines = ["event: token", "data: [1,", "data: 2]", "", ": ping", "id: 3", "data: 4", ""]
+    text = "".join(line + end for line in (*lines, ""))
+    cuts = sorted([0, *data.draw(st.lists(st.integers(0, len(text)))), len(text)])
+    parser = Parser()
+    found = [event for start, stop in pairwise(cuts) for event in parser.feed(text[start:stop])]
+    assert found == [Event("token", [1, 2]), Event("", 4, "3")]
+
+
+def test_what_is_no_json_is_told_as_such() -> None:
+    page = b"<html>Log in first</html>"
+    with scripted((200, {"Content-Length": str(len(page))}, page)) as (url, asked), Client(url) as client:
+        with pytest.raises(ApiFailure, match="not valid JSON: b'<html>Log in") as raised:
+            client.health()
+        assert (raised.value.code, len(asked)) == ("unexpected", 1)
+    with scripted((200, STREAM, b'data: {"text":\n\n')) as (url, asked), Client(url) as client:
+        with pytest.raises(ApiFailure, match="not valid JSON") as raised:
+            list(client.stream(QUESTION))
+        assert (raised.value.code, len(asked)) == ("unexpected", 1)
 
 
 def test_fields_of_a_newer_server_are_passed_on() -> None:

@@ -119,16 +119,22 @@ NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]
 
 async def only_declared(request: Request) -> None:
     """Raise ``InvalidInput`` for a name of the query, or a field of a form, that the route would pass over."""
-    query, form = set(), set()
+    query, form, filled = set(), set(), set()
     for each in _with_all(request.scope["route"].dependant):
         query |= {field.alias for field in each.query_params}
-        form |= {field.alias for field in each.body_params if isinstance(field.field_info, params.Form)}
+        fields = [field for field in each.body_params if isinstance(field.field_info, params.Form)]
+        form |= {field.alias for field in fields}
+        filled |= {field.alias for field in fields if any(getattr(m, "min_length", 0) for m in field.field_info.metadata)}
     _check_place(request.query_params, query, form, "a field of the form, not of the query")
     for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
         if times > 1:  # the framework would take the last
             raise InvalidInput(f"{name}: is given {times} times; pass it once")
     if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
-        _check_place(await request.form(), form, query, "of the query, not a field of the form")  # read before, and kept
+        sent = await request.form()  # read before, and kept
+        _check_place(sent, form, query, "of the query, not a field of the form")
+        for name in filled & sent.keys():
+            if sent[name] == "":  # the framework would take the default
+                raise InvalidInput(f"{name}: is empty; send a name, or omit it for the default")
 
 
 def _check_place(given: Iterable[str], known: set[str], elsewhere: set[str], where: str) -> None:

@@ -22,11 +22,14 @@ PING_SECONDS = 15.0
 STREAMS = 200  # written at the same time; more wait, and hear that they do
 _LIMITER: RunVar[CapacityLimiter] = RunVar("lexigraph_streams")
 OnError = Callable[[Mapping[str, str]], ServerSentEvent]
+# which many readers of lines take for their end, and JSON may have as they are
+_LINE_ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
 
 
 def event(data: Any, name: str | None = None, *, id_: str | None = None) -> ServerSentEvent:
     """Return an event with compact JSON; without a ``name`` it is a plain message. Letters stay as they are."""
-    return ServerSentEvent(raw_data=json.dumps(data, ensure_ascii=False, separators=(",", ":")), event=name, id=id_)
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_LINE_ENDS)
+    return ServerSentEvent(raw_data=written, event=name, id=id_)
 
 
 class Tell:

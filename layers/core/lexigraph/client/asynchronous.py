@@ -1,7 +1,6 @@
 """The client for ``async``. ``synchronous`` is made from this file: `python -m tests.client_code`."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Self, Unpack, cast
 import httpx
 
 from lexigraph.client import types
-from lexigraph.client.failures import ApiFailure, Unreachable, failure_of
+from lexigraph.client.failures import ApiFailure, Unreachable, decoded, failure_of
 from lexigraph.client.requests import (
     BROKEN,
     HEADER,
@@ -359,7 +358,7 @@ class AsyncClient:
                 wrong: ApiFailure = Unreachable(0, "unreachable", f"{self.url}: {error or type(error).__name__}")
             else:
                 if reply.is_success:
-                    return cast(dict[str, Any], reply.json())
+                    return cast(dict[str, Any], decoded(reply.content))
                 status, told = reply.status_code, reply.headers.get("Retry-After")
                 wrong = failure_of(status, reply.content)
             seconds = pause(operation, tried, self._attempts, status, told)
@@ -380,14 +379,14 @@ class AsyncClient:
             try:
                 async with self._http.stream(method, url, **request) as reply:
                     if reply.is_success:
-                        async for line in reply.aiter_lines():
-                            if event := parser.feed(line):
+                        async for piece in reply.aiter_text():
+                            for event in parser.feed(piece):
                                 begun = True
                                 yield event
                         return
                     status, told = reply.status_code, reply.headers.get("Retry-After")
                     wrong: ApiFailure = failure_of(status, await reply.aread())
-            except (httpx.TransportError, json.JSONDecodeError) as error:
+            except httpx.TransportError as error:
                 status, told = 0 if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) else BROKEN, None
                 wrong = Unreachable(0, "unreachable", f"{self.url}: the connection closed before the stream ended")
             seconds = None if begun else pause(operation, tried, self._attempts, status, told)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from lexigraph.model.errors import (
     Conflict,
@@ -73,6 +74,14 @@ _BY_STATUS = {
     422: _Invalid,
     429: RateLimited,
 }
+
+
+def decoded(body: str | bytes) -> Any:
+    """Return what JSON says. Raise ``ApiFailure`` for what is none, such as the page of a proxy."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise ApiFailure(200, "unexpected", f"the server sent what is not valid JSON: {body[:200]!r}") from None
 
 
 def failure_of(status: int, body: bytes) -> ApiFailure:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from lexigraph.client.operations import OPERATIONS
 from lexigraph.model.errors import InvalidInput, reason_of
@@ -21,9 +22,12 @@ _BUSY = frozenset({BROKEN, 502, 503, 504})
 
 
 def address(base: str, operation: str, path: Mapping[str, str]) -> tuple[str, str]:
-    """Return method and URL of an operation of docs/openapi.json."""
+    """Return method and URL of an operation of docs/openapi.json. Raise ``InvalidInput`` for a part that leads elsewhere."""
     method, template = OPERATIONS[operation]
-    return method, base + template.format(**path)
+    for name, value in path.items():
+        if value in ("", ".", ".."):
+            raise InvalidInput(f"{name} must be the id or name of one, got {value!r}")
+    return method, base + template.format(**{name: quote(value, safe=":") for name, value in path.items()})
 
 
 def given(url: str | None, key: str | None) -> tuple[str, str]:

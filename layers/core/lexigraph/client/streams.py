@@ -1,13 +1,15 @@
 """Server-sent events, and an answer that arrives piece by piece."""
 
-import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, cast
 
 from lexigraph.client import types
-from lexigraph.client.failures import failure_from
+from lexigraph.client.failures import decoded, failure_from
+
+_LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")  # the half of one may be the last that has come
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +22,20 @@ class Event:
 
 
 class Parser:
-    """Makes events of the lines of a stream; comments keep a connection open and are no events."""
+    """Makes events of the text of a stream; comments keep a connection open and are no events."""
 
     def __init__(self) -> None:
-        self._name, self._id = "", ""
+        self._name, self._id, self._rest = "", "", ""
         self._data: list[str] = []
 
-    def feed(self, line: str) -> Event | None:
-        """Take a line without its end; return the event that it completes."""
+    def feed(self, piece: str) -> Iterator[Event]:
+        """Take a piece of the text; yield the events that it completes. Raise ``ApiFailure`` for one that is no JSON."""
+        *lines, self._rest = _LINE_END.split(self._rest + piece)
+        for line in lines:
+            if event := self._take(line):
+                yield event
+
+    def _take(self, line: str) -> Event | None:
         if line:
             field, _, value = line.partition(":")
             value = value.removeprefix(" ")
@@ -40,7 +48,7 @@ class Parser:
             return None
         if not self._data:
             return None
-        event = Event(self._name, json.loads("\n".join(self._data)), self._id)
+        event = Event(self._name, decoded("\n".join(self._data)), self._id)
         self._name, self._id, self._data = "", "", []
         return event
 

@@ -1,6 +1,5 @@
 """The client without ``async``. Made from ``asynchronous.py``: change that and run `python -m tests.client_code`."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Self, Unpack, cast
 import httpx
 
 from lexigraph.client import types
-from lexigraph.client.failures import ApiFailure, Unreachable, failure_of
+from lexigraph.client.failures import ApiFailure, Unreachable, decoded, failure_of
 from lexigraph.client.requests import (
     BROKEN,
     HEADER,
@@ -354,7 +353,7 @@ class Client:
                 wrong: ApiFailure = Unreachable(0, "unreachable", f"{self.url}: {error or type(error).__name__}")
             else:
                 if reply.is_success:
-                    return cast(dict[str, Any], reply.json())
+                    return cast(dict[str, Any], decoded(reply.content))
                 status, told = reply.status_code, reply.headers.get("Retry-After")
                 wrong = failure_of(status, reply.content)
             seconds = pause(operation, tried, self._attempts, status, told)
@@ -373,14 +372,14 @@ class Client:
             try:
                 with self._http.stream(method, url, **request) as reply:
                     if reply.is_success:
-                        for line in reply.iter_lines():
-                            if event := parser.feed(line):
+                        for piece in reply.iter_text():
+                            for event in parser.feed(piece):
                                 begun = True
                                 yield event
                         return
                     status, told = reply.status_code, reply.headers.get("Retry-After")
                     wrong: ApiFailure = failure_of(status, reply.read())
-            except (httpx.TransportError, json.JSONDecodeError) as error:
+            except httpx.TransportError as error:
                 status, told = 0 if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)) else BROKEN, None
                 wrong = Unreachable(0, "unreachable", f"{self.url}: the connection closed before the stream ended")
             seconds = None if begun else pause(operation, tried, self._attempts, status, told)

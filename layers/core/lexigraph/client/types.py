@@ -843,6 +843,7 @@ class PreviewReply(TypedDict):
     items: list[ItemReply]
     question: str
     warn: str | None
+    warnings: list[NoticeReply]
 
 
 class PreviewRequest(TypedDict):

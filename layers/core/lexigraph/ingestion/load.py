@@ -107,7 +107,7 @@ class FileItem:
     """A file to load. ``uri`` is its absolute ``file://`` URI, ``type`` one of the values of ``FILE_TYPES``.
 
     A file of type ``jsonl`` holds many documents, one of type ``json`` may. ``metadata`` overrides the metadata in its
-    documents.
+    documents, its ``title`` their titles.
     """
 
     path: Path
@@ -379,8 +379,10 @@ def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str,
         long = [b for b in parsed.blocks if b.end - b.start > _LONG_BLOCK and b.role not in ("code", BOILERPLATE)]
         check_parts(sum(parsed.text.count(sign, b.start, b.end) for b in long for sign in ",.;:"), "clauses", settings)
     of_file: Metadata = {"file_name": Path(_shown(item.path)).name, "file_type": item.type}
-    metadata = with_language({**parsed.metadata, **item.metadata, **of_file}, parsed.text)
-    return LoadedDocument(uri, parsed.title or title, parsed.text, parsed.blocks, item.marked(_hash(data)), metadata)
+    given = dict(item.metadata)
+    title = str(given.pop("title", "")).strip() or parsed.title or title
+    metadata = with_language({**parsed.metadata, **given, **of_file}, parsed.text)
+    return LoadedDocument(uri, title, parsed.text, parsed.blocks, item.marked(_hash(data)), metadata)
 
 
 def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:

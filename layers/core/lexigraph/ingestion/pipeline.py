@@ -230,15 +230,18 @@ class LexicalGraphIndex:
     def remove(self, source_ids: Sequence[str], *, tenant: str = "default") -> int:
         """Remove documents and everything that only they support; return how many were removed.
 
-        Wait for documents that another process is writing. Raise ``NotFound`` for an unknown id.
+        Wait for documents that another process is writing. Raise ``NotFound`` for an unknown id, or when all were removed by
+        others meanwhile.
         """
         owner, left = Tenant(tenant), list(dict.fromkeys(source_ids))
         known = self.stores.registry.fingerprints(owner, left)
         if missing := [i for i in left if i not in known]:
             raise NotFound(f"no document {missing[0]!r}; `lexigraph documents list` shows all")
-        remove_all(self.stores, owner, left)
+        removed = remove_all(self.stores, owner, left)
         repair.sweep(self.stores, owner)
-        return len(known)
+        if left and not removed:
+            raise NotFound(f"no document {left[0]!r} any more")
+        return removed
 
     def repair(self, *, tenant: str = "default", dry_run: bool = False) -> list[repair.Finding]:
         """Check that the stores agree and repair what an interrupted run left behind; return the findings.

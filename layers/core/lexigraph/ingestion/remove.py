@@ -33,13 +33,12 @@ def remove(
 ) -> tuple[list[str], list[str]]:
     """Remove documents. Return the ids removed, and those that another process is working on right now.
 
-    With ``written``, the times of ``updated_at`` by id, what was written again since then stays.
+    What another process has removed meanwhile is in neither. With ``written``, the times of ``updated_at`` by id, what was
+    written again since then stays.
     """
     with stores.registry.lease(tenant, source_ids) as mine:
-        removed = [i for i in source_ids if i in mine]
-        if written is not None:
-            now = stores.registry.records(tenant, removed)
-            removed = [i for i in removed if i in now and now[i].updated_at == written[i]]
+        now = stores.registry.records(tenant, sorted(mine))
+        removed = [i for i in source_ids if i in now and (written is None or now[i].updated_at == written[i])]
         if removed:
             remove_held(stores, tenant, removed)
     return removed, [i for i in source_ids if i not in mine]

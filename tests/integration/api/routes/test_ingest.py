@@ -1,13 +1,16 @@
 """Taking documents in over HTTP: at once, as events, by upload; and what is there afterwards."""
 
 import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from lexigraph.model.tenant import Tenant
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
 from tests.waiting import eventually
@@ -249,6 +252,46 @@ def test_documents_come_in_pages(api: Api, tmp_path: Path) -> None:
         if after is None:
             break
     assert titles == [f"Page {n}" for n in range(5)]
+
+
+@pytest.mark.parametrize("find", ["", "page"])
+def test_a_page_begins_where_the_one_before_ended_though_its_documents_are_deleted(
+    api: Api, tmp_path: Path, find: str
+) -> None:
+    write_pages(tmp_path / "many", {f"Page {n}": f"Text number {n}." for n in range(5)})
+    client = api.client()
+    client.post("/ingest", json={"path": "many"})
+    titles: list[str] = []
+    after = ""
+    while after is not None:
+        page = client.get("/documents", params={"limit": 2, "after": after, "find": find}).raise_for_status().json()
+        for document in page["documents"]:
+            titles.append(document["title"])
+            assert client.delete(f"/documents/{document['id']}").json() == {"removed": 1}
+        after = page["next"]
+    assert titles == [f"Page {n}" for n in range(5)]
+    assert client.get("/documents").json() == {"documents": [], "next": None}
+
+
+def test_a_document_that_many_delete_at_once_is_removed_by_one(api: Api) -> None:
+    client = api.client()
+    sent = client.post("/documents", files={"file": ("appeals.md", APPEALS)}).json()["document"]
+    held = api.stores.registry.lease(Tenant("default"), [sent["id"]])
+    with ThreadPoolExecutor() as pool:
+        with held as mine:
+            assert mine
+            replies = [pool.submit(client.delete, f"/documents/{sent['id']}") for _ in range(4)]
+            time.sleep(0.5)
+        told = sorted((r.result() for r in replies), key=lambda r: r.status_code)
+    assert [r.status_code for r in told] == [200, 404, 404, 404]
+    assert told[0].json() == {"removed": 1}
+    assert (told[1].json()["message"], told[1].json()["hint"][:14]) == ("no such document", "GET /documents")
+
+
+@pytest.mark.parametrize("after", ["source:" + "0" * 32, "0", "_w"])
+def test_what_is_no_end_of_a_page_is_refused(api: Api, after: str) -> None:
+    reply = api.client().get("/documents", params={"after": after})
+    assert (reply.status_code, reply.json()["message"].split(":")[0]) == (422, "after")
 
 
 def test_a_job_and_its_events_can_be_asked_for_afterwards(api: Api) -> None:

@@ -273,6 +273,30 @@ def test_the_caches_are_shown_and_cleared_by_tenant(api: Api) -> None:
     assert client.get("/cache/stats").json()["answer_cache_size"] == 0
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/query", {"question": QUESTION}),
+        ("/ranking/preview", {"question": QUESTION}),
+        ("/query/multidoc", {"question": QUESTION}),
+        *((f"/retrieve/{name}", {"question": QUESTION}) for name in RETRIEVERS),
+        ("/api/v1/memory/recall", {"query": QUESTION}),
+        ("/unstructured/multihop_query/", {"query": QUESTION, "db_name": "fractal_db", "namespace": "default"}),
+    ],
+)
+def test_every_way_of_asking_tells_of_a_filter_that_no_document_passes(api: Api, path: str, body: dict[str, Any]) -> None:
+    def warned(key: str, value: str) -> list[str]:
+        reply = api.client().post(path, json={**body, "filters": {"key": key, "value": value}}).raise_for_status().json()
+        warnings = reply.get("warnings", reply.get("metadata", {}).get("warnings"))
+        return [w["detail"] for w in warnings if w["type"] == "filter_passes_nothing"]
+
+    (told,) = warned("yeer", "2019")
+    assert told.startswith("no document matches the filter; no document has yeer in its metadata")
+    (told,) = warned("title", "Nowhere")
+    assert told.startswith("no document matches the filter: check")
+    assert warned("file_type", "md") == []
+
+
 @pytest.mark.requirement("E-59", "E-60", "E-61", "E-63", "E-64")
 def test_the_preview_explains_the_ranking_of_the_query(api: Api) -> None:
     client = api.client()

@@ -31,6 +31,11 @@ Wait = Annotated[
 ]
 _MAX_NAME = 200
 _MAX_METADATA = 20_000
+# what every document has anyway, and where it comes from
+_OWN = {
+    "namespace": "send it as the field `namespace` to POST /documents",
+    "uri": "it is made of namespace and file name: choose these",
+}
 
 
 async def _only_file(
@@ -59,7 +64,8 @@ async def _metadata(
         str,
         Form(
             max_length=_MAX_METADATA,
-            description="JSON object of strings, numbers and booleans, available to filters; overrides metadata in the file",
+            description="JSON object of strings, numbers and booleans, available to filters; overrides metadata in the "
+            "file, `title` its title",
             examples=['{"groups": "staff"}'],
         ),
         TEXT,
@@ -74,6 +80,8 @@ async def _metadata(
         raise ApiError(422, 'metadata: must be a JSON object of strings, numbers and booleans, such as {"groups": "staff"}')
     for key, value in given.items():
         checked_name("metadata: a key", key, MAX_KEY_CHARS)
+        if key in _OWN:
+            raise ApiError(422, f"metadata.{key}: is no metadata; {_OWN[key]}")
         if isinstance(value, float) and not isfinite(value):
             raise ApiError(422, f"metadata.{key}: must be a finite number")
         if not isinstance(value, str):

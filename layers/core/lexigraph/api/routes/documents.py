@@ -1,7 +1,10 @@
 """Documents: which there are, sending one, removing one."""
 
+import binascii
 import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -86,7 +89,7 @@ class Removed(Reply):
     )
 
 
-@router.get("", operation_id="list_documents", summary="List documents", responses=errors(404))
+@router.get("", operation_id="list_documents", summary="List documents")
 async def list_documents(
     who: Reader,
     service: TheService,
@@ -104,7 +107,7 @@ async def list_documents(
     after: Annotated[
         str,
         Query(
-            pattern="^(source:[0-9a-f]{32})?$",
+            pattern="^[A-Za-z0-9_-]*$",
             description="`next` of the previous page; empty for the first page",
             examples=[""],
         ),
@@ -128,16 +131,12 @@ async def list_documents(
     words = find.casefold().split()
 
     def work() -> DocumentList:
-        # the mark of a page is a document's id: its uri may say where on the server it lies
-        start = service.stores.registry.document(who.tenant, after) if after else None
-        if after and start is None:
-            raise ApiError(404, "after: no such page; start again without it")
         listed = partial(service.stores.registry.documents, who.tenant, namespace=namespace)
-        uri = start.uri if start else ""
+        uri = _uri(after)
         if words:
             return _found(listed, uri, limit, words)
         page = listed(after=uri, limit=limit)
-        return _page(page, page[-1].source_id if len(page) >= limit else None)
+        return _page(page, page[-1].uri if len(page) >= limit else None)
 
     return await service.run(work)
 
@@ -150,11 +149,11 @@ def _found(listed: Callable[..., list[DocumentRecord]], uri: str, limit: int, wo
         found += (record for record in page if _has(record, words))
         if len(found) > limit:
             end = next((at for at in range(limit, len(found)) if found[at].uri != found[at - 1].uri), len(found))
-            return _page(found[:end], found[end - 1].source_id)
+            return _page(found[:end], found[end - 1].uri)
         if len(page) < _FIND_PAGE:
             return _page(found, None)
         if len(found) == limit or time.monotonic() > until:
-            return _page(found, page[-1].source_id)
+            return _page(found, page[-1].uri)
         uri = page[-1].uri
 
 
@@ -163,8 +162,22 @@ def _has(record: DocumentRecord, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _page(found: Sequence[DocumentRecord], more: str | None) -> DocumentList:
-    return DocumentList(documents=[DocumentReply.of(record) for record in found], next=more)
+def _page(found: Sequence[DocumentRecord], last: str | None) -> DocumentList:
+    return DocumentList(documents=[DocumentReply.of(record) for record in found], next=_mark(last) if last else None)
+
+
+def _mark(uri: str) -> str:
+    """Return what a page ends with, as `after` takes it."""
+    # the place in the order, as the document may be gone by then; encoded, as logs of proxies hold what is asked for
+    return urlsafe_b64encode(uri.encode()).decode().rstrip("=")
+
+
+def _uri(mark: str) -> str:
+    """Return the uri of :func:`_mark`. Raise ``ApiError`` 422 for what is none."""
+    try:
+        return urlsafe_b64decode(mark + "=" * (-len(mark) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise ApiError(422, "after: must be `next` of the previous page; start again without it") from None
 
 
 @router.post(
@@ -225,9 +238,10 @@ async def remove_document(who: Writer, service: TheService, response: Response, 
     if handover is None:
 
         def work() -> int:
-            if service.stores.registry.document(who.tenant, document_id) is None:
-                raise NotFound(f"no document {document_id!r}; `lexigraph documents list` shows all")
-            return service.index.remove([document_id], tenant=who.tenant.whole)
+            with suppress(NotFound):
+                if service.stores.registry.document(who.tenant, document_id):
+                    return service.index.remove([document_id], tenant=who.tenant.whole)
+            raise ApiError(404, "no such document", hint="GET /documents lists all that there are")
 
         return Removed(removed=await service.run(work, waits=who.tenant.whole))
     check_whole(who.tenant)

@@ -199,3 +199,4 @@ class PreviewReply(Reply):
     degraded: bool = Field(description="true if one of the searches failed", examples=[False])
     warn: str | None = Field(None, description="description of the failure", examples=["the embedding model failed"])
     items: list[ItemReply] = Field(description="best first")
+    warnings: list[NoticeReply] = Field(description="warnings")

@@ -65,7 +65,8 @@ class HybridResults(SearchResults):
         """Return the reply of ``/ranking/preview``; ``warn`` says what failed when it is degraded."""
         warn = {"warn": self._warn()} if self.degraded else {}
         items = [item.to_dict() for item in self.items]
-        return {"question": self.question, "degraded": self.degraded, **warn, "items": items}
+        warnings = [asdict(warning) for warning in self.warnings]
+        return {"question": self.question, "degraded": self.degraded, **warn, "items": items, "warnings": warnings}
 
     def sources(self) -> list[dict[str, Any]]:
         """Return ``sources`` of ``/query``, ranks from 1; what failed comes first, with rank 0."""

@@ -106,6 +106,8 @@ class MultiDocSynthesizer:
             described = self._described(articles, trace)
         except StoreUnavailable as error:
             raise RetrievalFailed(str(error)) from error
+        if not articles:
+            stores.tell_of_filter()
         sections = [section for article in articles for section in article.sections]
         facts = extract_facts(sections, self.min_fact_chars)
         trace.finish()

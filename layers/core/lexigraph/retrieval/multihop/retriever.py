@@ -66,6 +66,8 @@ class MultihopRetriever(RankedRetriever):
         shown = [c for hop in walk.hops for c in hop[:_SHOWN]]
         texts = walk.stores.texts("texts", list(dict.fromkeys(c.id for c in (*ranked, *shown))))
         results = tuple(_result(walk, c, rows[c.id], texts) for c in ranked if c.id in texts)
+        if question.filters and not results:
+            walk.stores.tell_of_filter()
         trace.finish()
         return MultihopResults(
             query=question.text,

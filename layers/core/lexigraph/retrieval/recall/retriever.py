@@ -92,6 +92,8 @@ class RecallRetriever:
         best = rank(found.near(hot), relevance, agreed, recency, weights, args.max_results)
         around = stores.surroundings("edges", [node.id for node, _, _ in best], EDGES_PER_NODE)
         nodes = as_results(best, around, found.scores)
+        if not nodes:
+            stores.tell_of_filter()
         context, edges = expand(best, around)
 
         # a node that is here only since the session lifted it would keep itself warm

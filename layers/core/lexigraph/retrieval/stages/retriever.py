@@ -6,12 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-
 from lexigraph import telemetry
 from lexigraph.inference.protocols import Embedder
-from lexigraph.model.errors import StoreUnavailable
-from lexigraph.model.filters import Filter, having, keys_of
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.question import Question
 from lexigraph.model.results import ScoredStatement, SearchResults
@@ -21,10 +17,9 @@ from lexigraph.retrieval.stages.models import Models
 from lexigraph.retrieval.stages.results import assemble, by_chunk, looking
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
-from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
+from lexigraph.storage.protocols import EvidenceRequest, GraphStore, VectorStore
 
 Ranked = Sequence[tuple[ScoredStatement, StatementRow]]  # best first
-OWN_KEYS = ("namespace", "uri", "title")  # that every source has
 _READ = 1_000  # chunks of a source that is read whole
 R = TypeVar("R", bound=SearchResults)
 T = TypeVar("T")
@@ -59,8 +54,8 @@ class StatementRetriever(ABC, Generic[R]):
         trace = Trace()
         stores = BoundStores(self.graph_store, self.vector_store, owner, asked.filters, trace)
         found = self._find(stores, asked.text)
-        if asked.filters and not found.results:
-            self._tell_of_filter(stores, asked.filters)
+        if not found.results:
+            stores.tell_of_filter()
         told = replace(
             found,
             warnings=tuple(trace.warnings),
@@ -74,23 +69,6 @@ class StatementRetriever(ABC, Generic[R]):
         done = self._finished(told, trace)
         trace.finish()
         return done
-
-    def _tell_of_filter(self, stores: BoundStores, filters: Filter) -> None:
-        """Say when no document at all passes the filter, and which keys no document has: perhaps they are misspelt."""
-        keys = [key for key in keys_of(filters) if key not in OWN_KEYS]
-        anything = np.full(self.vector_store.dimension, self.vector_store.dimension**-0.5, np.float32)
-        asked = [SearchRequest("chunk", vector=anything, k=1, filters=f) for f in (filters, *map(having, keys))]
-        try:
-            with stores.trace.step("filters", "vector"):
-                passing, *known = self.vector_store.search_many(stores.tenant, asked)
-        except StoreUnavailable:
-            return  # what could be said before is said
-        if not passing:
-            unknown = [key for key, hits in zip(keys, known, strict=True) if not hits]
-            named = f"; no document has {', '.join(unknown)} in its metadata" if unknown else ""
-            stores.trace.warn(
-                "filter_passes_nothing", f"no document matches the filter{named}: check the metadata of your documents"
-            )
 
     def said_by(self, tenant: Tenant, source_id: str) -> list[StatementRow]:
         """Return the statements of a source's first 1,000 chunks, in two graph calls; empty for an unknown source."""

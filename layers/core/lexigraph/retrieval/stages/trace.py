@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+import numpy as np
+
 from lexigraph import telemetry
-from lexigraph.model.errors import StoreDamaged
-from lexigraph.model.filters import Filter
+from lexigraph.model.errors import StoreDamaged, StoreUnavailable
+from lexigraph.model.filters import Filter, having, keys_of
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.relations import Step
 from lexigraph.model.results import Notice
@@ -34,6 +36,7 @@ from lexigraph.storage.protocols import (
 Asked = TypeVar("Asked")
 Got = TypeVar("Got")
 _COMPARED = ("chunk", "statement")
+_OWN_KEYS = ("namespace", "uri", "title")  # that every source has
 
 
 @dataclass(slots=True)
@@ -136,6 +139,27 @@ class BoundStores:
             answers = [next(found) if r.index == "entity" else hits for r, hits in zip(requests, answers, strict=True)]
         self.trace.compare(requests, answers)
         return answers
+
+    def tell_of_filter(self) -> None:
+        """Where nothing was found, warn if no document at all passes the filter, and name keys that none has: perhaps they
+        are misspelt.
+        """
+        if self.filters is None:
+            return
+        keys = [key for key in keys_of(self.filters) if key not in _OWN_KEYS]
+        anything = np.full(self.vector.dimension, self.vector.dimension**-0.5, np.float32)
+        asked = [SearchRequest("chunk", vector=anything, k=1, filters=f) for f in (self.filters, *map(having, keys))]
+        try:
+            with self.trace.step("filters", "vector"):
+                passing, *known = self.vector.search_many(self.tenant, asked)
+        except StoreUnavailable:
+            return  # what could be said before is said
+        if not passing:
+            unknown = [key for key, hits in zip(keys, known, strict=True) if not hits]
+            named = f"; no document has {', '.join(unknown)} in its metadata" if unknown else ""
+            self.trace.warn(
+                "filter_passes_nothing", f"no document matches the filter{named}: check the metadata of your documents"
+            )
 
     def _unless_damaged(self, ask: Callable[[], Got], nothing: Got) -> Got:
         """Ask for more; do without it, with a warning, where it is damaged."""
