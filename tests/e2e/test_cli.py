@@ -423,8 +423,19 @@ def test_progress_tells_counts_rates_failures_and_the_step() -> None:
 
     assert steps[3:] == ["extraction 40/2,000 chunks", "embedding", "embedding 256/900", "writing", "reading"]
     assert re.fullmatch(
-        r"20 documents \((1\.9|2\.0)/s\), 2,000 chunks, 10,000 statements \((9|1,0)\d\d/s\), 1 failed, reading", state.line()
+        r"reading, 1 failed, 20 documents \((1\.9|2\.0)/s\), 2,000 chunks, 10,000 statements \((9|1,0)\d\d/s\)", state.line()
     )
+
+
+def test_progress_leaves_out_what_is_not_written_yet_and_says_how_long_the_embedding_takes() -> None:
+    state = Progression()
+    state.see(Event("entity_extraction", {"expected": 577, "per_second": 100.0, "seconds_left": 4}, 177, 300))
+    assert state.line() == "extraction 177/300 chunks of about 577, 100.0/s, about 4 s left, then embedding"
+    assert (state.done, state.total) == (177, 577)
+    state.embedding = time.monotonic() - 10
+    state.see(Event("embedding_progress", {}, 100, 700))
+    assert state.line() == "embedding 100/700, about 60 s left"
+    assert (state.done, state.total) == (100, 700)
 
 
 def test_off_a_terminal_progress_is_lines_on_stderr_and_failures_appear_at_once() -> None:
@@ -433,6 +444,15 @@ def test_off_a_terminal_progress_is_lines_on_stderr_and_failures_appear_at_once(
         listener(Event("scan_input", {}, 0, 3))
         listener(Event("warning", {"path": "a.md", "reason": "is empty"}))
     assert console.file.getvalue() == "failed: a.md: is empty\n"
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with telling(console) as listener:
+        eventually(console.file.getvalue)
+        listener(Event("warning", {"path": "a.md", "reason": "is empty"}))
+    assert console.file.getvalue() == "starting\nfailed: a.md: is empty\n"
 
 
 def test_on_a_terminal_progress_is_a_bar_that_goes_when_the_run_ends() -> None:
@@ -448,6 +468,17 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_when_the_run_ends() -> None:
     assert "1/3 files" in shown
     assert "7 chunks, 30 statements" in shown
     assert "documents" not in shown.rpartition("\x1b[2K")[2]
+
+
+def test_on_a_narrow_terminal_the_step_is_seen_and_the_clock_goes_on_when_all_files_are_read() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=60, force_terminal=True, legacy_windows=False)
+    with telling(console) as listener:
+        listener(Event("hash_computed", {}, 3, 3))
+        listener(Event("documents", {"chunks": 700, "statements": 3_000}, 64))
+        listener(Event("embedding_progress", {}, 0, 900))
+        eventually(lambda: "0:00:01" in screen.getvalue())
+    assert "embedding 0/900, 64 documents" in screen.getvalue()
 
 
 # ---------------------------------------------------------------- real files, real models
