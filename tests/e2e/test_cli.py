@@ -275,7 +275,9 @@ def test_every_error_of_the_package_has_an_exit_code_of_its_own() -> None:
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.LexigraphError)]
     assert exit_code_of(errors.Misconfigured("x")) == exit_code_of(errors.InvalidInput("x")), "for us it is one"
     assert exit_code_of(errors.StoreDamaged("x")) == exit_code_of(errors.StoreUnavailable("x")), "doctor tells them apart"
+    assert exit_code_of(errors.Contradiction("x")) == exit_code_of(errors.InvalidInput("x")), "trying again does not help"
     kinds.remove(errors.Misconfigured)
+    kinds.remove(errors.Contradiction)
     kinds.remove(errors.StoreDamaged)
     codes = [exit_code_of(kind("x")) for kind in kinds]
     assert len(set(codes)) == len(kinds) == 7
