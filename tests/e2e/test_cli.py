@@ -747,6 +747,13 @@ class TestDatabase:
         assert world.run("--tenant", "other", "retrieve", "Who is Mira Holm?", "--json").json["results"] == []
         assert world.run("--tenant", "other", "documents", "show", "mira").code == ExitCode.NOT_FOUND
 
+    def test_where_there_are_no_documents_a_question_says_so(self, world: World) -> None:
+        told = "tenant other has no documents yet: run `lexigraph ingest PATH`, or choose another with --tenant"
+        for command in ("query", "retrieve", "recall"):
+            asked = world.run("--tenant", "other", command, "Who is Mira Holm?")
+            assert (asked.code, asked.complaints) == (ExitCode.OK, [told])
+        assert "no documents yet" not in world.run("retrieve", "Who is Mira Holm?", "--filter", "year == 1900").err
+
     def test_a_reader_that_stops_reading_is_harmless(self, world: World) -> None:
         with begin("--data", "data", "documents", "list", cwd=world.folder) as process:
             process.stdout.close()

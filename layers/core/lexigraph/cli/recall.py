@@ -54,6 +54,8 @@ def recall(
         found = RecallRetriever(stores.graph, stores.vectors, stores.registry, settings=settings).retrieve(
             Tenant(settings.tenant), Question(text, condition), **asdict(args)
         )
+        if not found.nodes:
+            invocation.tell_if_empty(stores, settings)
     if json_:
         print_json(found.to_dict())
         return
