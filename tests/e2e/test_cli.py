@@ -685,6 +685,21 @@ class TestDatabase:
         assert {frozenset(d) for d in listed} == {frozenset(DocumentReply.model_fields)}
         assert not world.run("documents", "list", "--json", "--namespace", "other").json["documents"]
 
+    def test_entities_are_a_table_that_says_when_there_are_more(self, world: World) -> None:
+        first, every = world.run("entities", "list", "--limit", "2"), world.run("entities", "list", "--limit", "1000")
+        assert first.out.split()[:2] == ["name", "class"]
+        assert (len(first.out.splitlines()), first.complaints) == (3, ["the first 2: --limit shows more"])
+        assert len(every.out.splitlines()) > 4
+        assert every.err == ""
+
+    @pytest.mark.parametrize(
+        ("command", "told"),
+        [(["list", "Zanzibar"], "no entities"), (["proposals", "Mira Holm"], "no proposals"), (["history"], "no decisions")],
+    )
+    def test_a_list_without_rows_says_so(self, command: list[str], told: str, world: World) -> None:
+        asked = world.run("entities", *command)
+        assert (asked.code, asked.out, asked.complaints) == (ExitCode.OK, "", [told])
+
     @pytest.mark.parametrize("name", ["files/people.jsonl#mira", "mira", "people.jsonl#mira"])
     def test_a_document_has_several_names(self, name: str, world: World) -> None:
         shown = world.run("documents", "show", name, "--json", "--text").json
