@@ -775,6 +775,12 @@ class TestDatabase:
             assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == ExitCode.OK
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+    def test_a_full_disk_is_an_error_of_the_system_and_no_fault_to_report(self, world: World) -> None:
+        with open("/dev/full", "w") as full, begin("--data", "data", "stats", cwd=world.folder, stdout=full) as process:  # noqa: PTH123
+            assert process.communicate(timeout=60)[1] == "error: no space left on device\n"
+        assert process.returncode == ExitCode.UNEXPECTED
+
     def test_removed_documents_are_gone_and_failures_are_told(self, world: World, tmp_path: Path) -> None:
         copy = copied(world, tmp_path)
         told = copy.run("documents", "rm", "mira", "nobody.md", "--json")
