@@ -255,6 +255,12 @@ def test_a_first_ingest_that_takes_nothing_in_leaves_nothing(tmp_path: Path) -> 
     assert (tmp_path / "data" / "mine.txt").read_text() == "mine"
 
 
+def test_an_import_of_another_file_names_the_file_and_the_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mira Holm signs.")
+    told = here("--data", "data", "import", "a.txt", cwd=tmp_path)
+    assert (told.code, told.complaints) == (ExitCode.INVALID, ["error: a.txt: line 1: not valid JSON"])
+
+
 def test_a_database_comes_back_from_its_backup(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Mira Holm signs.")
     assert here("--data", "data", "ingest", "a.txt", cwd=tmp_path).code == ExitCode.OK
