@@ -87,10 +87,12 @@ def _print(console: Console, found: RecallResults) -> None:
 
 
 def _print_node(console: Console, lead: str, node: RecallNode) -> None:
-    sources = ", ".join(node.sources)
+    sources, name, more = ", ".join(node.sources), node.name, node.description
+    if node.type == "statement":  # its name is the beginning of its text
+        name, more = more or name, ""
     console.print(
-        Text.assemble((lead, "cyan"), f"{node.score:.3f}  {one_line(node.name)}  ", (f"{node.type}, {sources}", "dim")),
+        Text.assemble((lead, "cyan"), f"{node.score:.3f}  {one_line(name, _SHOWN)}  ", (f"{node.type}, {sources}", "dim")),
         soft_wrap=True,
     )
-    if node.description and node.description != node.name:
-        console.print(Text(f"   {one_line(node.description, _SHOWN)}", style="dim"), soft_wrap=True)
+    if more and more != name:
+        console.print(Text(f"   {one_line(more, _SHOWN)}", style="dim"), soft_wrap=True)
