@@ -19,6 +19,7 @@ from rich.console import Console
 from lexigraph.answering.response import QueryResponse
 from lexigraph.answering.support import Unsupported
 from lexigraph.api.routes.documents import DocumentReply
+from lexigraph.cli import output
 from lexigraph.cli.answers import print_doubt, print_results, print_sources, print_unsupported
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
@@ -705,6 +706,13 @@ class TestDatabase:
     def test_a_list_without_rows_says_so(self, command: list[str], told: str, world: World) -> None:
         asked = world.run("entities", *command)
         assert (asked.code, asked.out, asked.complaints) == (ExitCode.OK, "", [told])
+
+    def test_a_narrow_terminal_lists_documents_without_counts(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        heads = []
+        for columns in (40, 80):
+            monkeypatch.setattr(output, "_WIDE", columns)
+            heads.append(world.run("documents", "list").out.splitlines()[0].split())
+        assert heads == [["document", "title", "state"], ["document", "title", "state", "chunks", "characters"]]
 
     @pytest.mark.parametrize("name", ["files/people.jsonl#mira", "mira", "people.jsonl#mira"])
     def test_a_document_has_several_names(self, name: str, world: World) -> None:
