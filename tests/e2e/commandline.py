@@ -74,11 +74,10 @@ def begin(
     return Command(
         [*program, *map(str, arguments)],
         cwd=cwd,
-        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**{k: v for k, v in os.environ.items() if k not in _settings()}, **(env or {})},
-        **options,
+        **{"stdout": subprocess.PIPE, **options},
     )
 
 

@@ -19,6 +19,7 @@ from rich.console import Console
 from lexigraph.answering.response import QueryResponse
 from lexigraph.answering.support import Unsupported
 from lexigraph.api.routes.documents import DocumentReply
+from lexigraph.cli import output
 from lexigraph.cli.answers import print_doubt, print_results, print_sources, print_unsupported
 from lexigraph.cli.checks import without_secrets
 from lexigraph.cli.demo import QUESTIONS
@@ -255,6 +256,12 @@ def test_a_first_ingest_that_takes_nothing_in_leaves_nothing(tmp_path: Path) -> 
     assert (tmp_path / "data" / "mine.txt").read_text() == "mine"
 
 
+def test_an_import_of_another_file_names_the_file_and_the_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Mira Holm signs.")
+    told = here("--data", "data", "import", "a.txt", cwd=tmp_path)
+    assert (told.code, told.complaints) == (ExitCode.INVALID, ["error: a.txt: line 1: not valid JSON"])
+
+
 def test_a_database_comes_back_from_its_backup(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Mira Holm signs.")
     assert here("--data", "data", "ingest", "a.txt", cwd=tmp_path).code == ExitCode.OK
@@ -275,7 +282,9 @@ def test_every_error_of_the_package_has_an_exit_code_of_its_own() -> None:
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.LexigraphError)]
     assert exit_code_of(errors.Misconfigured("x")) == exit_code_of(errors.InvalidInput("x")), "for us it is one"
     assert exit_code_of(errors.StoreDamaged("x")) == exit_code_of(errors.StoreUnavailable("x")), "doctor tells them apart"
+    assert exit_code_of(errors.Contradiction("x")) == exit_code_of(errors.InvalidInput("x")), "trying again does not help"
     kinds.remove(errors.Misconfigured)
+    kinds.remove(errors.Contradiction)
     kinds.remove(errors.StoreDamaged)
     codes = [exit_code_of(kind("x")) for kind in kinds]
     assert len(set(codes)) == len(kinds) == 7
@@ -423,8 +432,19 @@ def test_progress_tells_counts_rates_failures_and_the_step() -> None:
 
     assert steps[3:] == ["extraction 40/2,000 chunks", "embedding", "embedding 256/900", "writing", "reading"]
     assert re.fullmatch(
-        r"20 documents \((1\.9|2\.0)/s\), 2,000 chunks, 10,000 statements \((9|1,0)\d\d/s\), 1 failed, reading", state.line()
+        r"reading, 1 failed, 20 documents \((1\.9|2\.0)/s\), 2,000 chunks, 10,000 statements \((9|1,0)\d\d/s\)", state.line()
     )
+
+
+def test_progress_leaves_out_what_is_not_written_yet_and_says_how_long_the_embedding_takes() -> None:
+    state = Progression()
+    state.see(Event("entity_extraction", {"expected": 577, "per_second": 100.0, "seconds_left": 4}, 177, 300))
+    assert state.line() == "extraction 177/300 chunks of about 577, 100.0/s, about 4 s left, then embedding"
+    assert (state.done, state.total) == (177, 577)
+    state.embedding = time.monotonic() - 10
+    state.see(Event("embedding_progress", {}, 100, 700))
+    assert state.line() == "embedding 100/700, about 60 s left"
+    assert (state.done, state.total) == (100, 700)
 
 
 def test_off_a_terminal_progress_is_lines_on_stderr_and_failures_appear_at_once() -> None:
@@ -433,6 +453,15 @@ def test_off_a_terminal_progress_is_lines_on_stderr_and_failures_appear_at_once(
         listener(Event("scan_input", {}, 0, 3))
         listener(Event("warning", {"path": "a.md", "reason": "is empty"}))
     assert console.file.getvalue() == "failed: a.md: is empty\n"
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with telling(console) as listener:
+        eventually(console.file.getvalue)
+        listener(Event("warning", {"path": "a.md", "reason": "is empty"}))
+    assert console.file.getvalue() == "starting\nfailed: a.md: is empty\n"
 
 
 def test_on_a_terminal_progress_is_a_bar_that_goes_when_the_run_ends() -> None:
@@ -448,6 +477,17 @@ def test_on_a_terminal_progress_is_a_bar_that_goes_when_the_run_ends() -> None:
     assert "1/3 files" in shown
     assert "7 chunks, 30 statements" in shown
     assert "documents" not in shown.rpartition("\x1b[2K")[2]
+
+
+def test_on_a_narrow_terminal_the_step_is_seen_and_the_clock_goes_on_when_all_files_are_read() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, width=60, force_terminal=True, legacy_windows=False)
+    with telling(console) as listener:
+        listener(Event("hash_computed", {}, 3, 3))
+        listener(Event("documents", {"chunks": 700, "statements": 3_000}, 64))
+        listener(Event("embedding_progress", {}, 0, 900))
+        eventually(lambda: "0:00:01" in screen.getvalue())
+    assert "embedding 0/900, 64 documents" in screen.getvalue()
 
 
 # ---------------------------------------------------------------- real files, real models
@@ -566,8 +606,8 @@ class TestDatabase:
         told = world.run("query", "Who built Granite Cellar?", "--llm", "ollama:any", env=away)
         assert told.code == ExitCode.OK
         assert "Granite Cellar was built by Tove Lund in 1998." in told.out
-        assert told.complaints
-        assert all(line.startswith("warning: ") for line in told.complaints)
+        assert len(told.complaints) == 1, "what retrieval and the answer lacked is one fault"
+        assert told.complaints[0].startswith("warning: the language model failed (ollama:any")
         probed = world.run("doctor", "--probe-llm", "--set", "llm=ollama:any", env=away)
         assert probed.code == ExitCode.UNHEALTHY
         assert "run `ollama serve`" in probed.out
@@ -652,6 +692,28 @@ class TestDatabase:
         assert {frozenset(d) for d in listed} == {frozenset(DocumentReply.model_fields)}
         assert not world.run("documents", "list", "--json", "--namespace", "other").json["documents"]
 
+    def test_entities_are_a_table_that_says_when_there_are_more(self, world: World) -> None:
+        first, every = world.run("entities", "list", "--limit", "2"), world.run("entities", "list", "--limit", "1000")
+        assert first.out.split()[:2] == ["name", "class"]
+        assert (len(first.out.splitlines()), first.complaints) == (3, ["the first 2: --limit shows more"])
+        assert len(every.out.splitlines()) > 4
+        assert every.err == ""
+
+    @pytest.mark.parametrize(
+        ("command", "told"),
+        [(["list", "Zanzibar"], "no entities"), (["proposals", "Mira Holm"], "no proposals"), (["history"], "no decisions")],
+    )
+    def test_a_list_without_rows_says_so(self, command: list[str], told: str, world: World) -> None:
+        asked = world.run("entities", *command)
+        assert (asked.code, asked.out, asked.complaints) == (ExitCode.OK, "", [told])
+
+    def test_a_narrow_terminal_lists_documents_without_counts(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        heads = []
+        for columns in (40, 80):
+            monkeypatch.setattr(output, "_WIDE", columns)
+            heads.append(world.run("documents", "list").out.splitlines()[0].split())
+        assert heads == [["document", "title", "state"], ["document", "title", "state", "chunks", "characters"]]
+
     @pytest.mark.parametrize("name", ["files/people.jsonl#mira", "mira", "people.jsonl#mira"])
     def test_a_document_has_several_names(self, name: str, world: World) -> None:
         shown = world.run("documents", "show", name, "--json", "--text").json
@@ -714,11 +776,24 @@ class TestDatabase:
         assert world.run("--tenant", "other", "retrieve", "Who is Mira Holm?", "--json").json["results"] == []
         assert world.run("--tenant", "other", "documents", "show", "mira").code == ExitCode.NOT_FOUND
 
+    def test_where_there_are_no_documents_a_question_says_so(self, world: World) -> None:
+        told = "tenant other has no documents yet: run `lexigraph ingest PATH`, or choose another with --tenant"
+        for command in ("query", "retrieve", "recall"):
+            asked = world.run("--tenant", "other", command, "Who is Mira Holm?")
+            assert (asked.code, asked.complaints) == (ExitCode.OK, [told])
+        assert "no documents yet" not in world.run("retrieve", "Who is Mira Holm?", "--filter", "year == 1900").err
+
     def test_a_reader_that_stops_reading_is_harmless(self, world: World) -> None:
         with begin("--data", "data", "documents", "list", cwd=world.folder) as process:
             process.stdout.close()
             assert process.communicate(timeout=60)[1] == ""
         assert process.returncode == ExitCode.OK
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+    def test_a_full_disk_is_an_error_of_the_system_and_no_fault_to_report(self, world: World) -> None:
+        with open("/dev/full", "w") as full, begin("--data", "data", "stats", cwd=world.folder, stdout=full) as process:  # noqa: PTH123
+            assert process.communicate(timeout=60)[1] == "error: no space left on device\n"
+        assert process.returncode == ExitCode.UNEXPECTED
 
     def test_removed_documents_are_gone_and_failures_are_told(self, world: World, tmp_path: Path) -> None:
         copy = copied(world, tmp_path)

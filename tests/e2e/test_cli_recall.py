@@ -98,3 +98,11 @@ def test_a_wrong_pattern_is_one_line(example_index: ExampleIndex) -> None:
     assert told.code == ExitCode.INVALID
     assert "query is not a valid RE2 regular expression" in told.err
     assert len(told.complaints) == 1
+
+
+def test_a_statement_is_printed_once_and_whole(example_index: ExampleIndex) -> None:
+    printed = here("recall", "Tidewater decisions", "-n", "3", "--session-id", "cli once", "--data", example_index.data).out
+    sentence = "Tidewater is the loan graph of Brindlewick, a company that moves works of art between museums."
+    below = printed.partition("Around them")[2]
+    assert f"  {sentence}  statement, context\n" in below
+    assert below.count(sentence) == 1

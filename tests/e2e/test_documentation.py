@@ -108,6 +108,7 @@ def test_samples_of_python_run(
 ) -> None:
     """In a folder as a reader has it: documents in docs/, an index of them, and a server at the address of the settings."""
     (tmp_path / "docs").symlink_to(ROOT / "examples" / "corpus")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / ".lexigraph").symlink_to(example_index.data)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LEXIGRAPH_URL", served_examples)

@@ -7,7 +7,7 @@ import pytest
 
 from lexigraph import LexicalGraphIndex
 from lexigraph.ingestion import curation
-from lexigraph.model.errors import Conflict, InvalidInput, NotFound
+from lexigraph.model.errors import Contradiction, InvalidInput, NotFound
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import EvidenceRequest
@@ -57,7 +57,7 @@ def test_undoing_leaves_the_graph_as_it_was(index: LexicalGraphIndex) -> None:
     curation.undo(index.stores, OWNER, made.id)
     assert dump_graph(index.stores.graph, OWNER) == before
     assert curation.history(index.stores, OWNER)[0].undone_at
-    with pytest.raises(Conflict, match="already been undone"):
+    with pytest.raises(Contradiction, match="already been undone"):
         curation.undo(index.stores, OWNER, made.id)
 
 
@@ -83,6 +83,12 @@ def test_an_alias_may_be_a_name_that_no_document_has(index: LexicalGraphIndex) -
     assert "The Sable Ferry is run by the Quill Line." in said(index, "QL")
 
 
+def test_a_merge_of_what_no_document_names_says_so_also_where_names_contradict(index: LexicalGraphIndex) -> None:
+    curation.decide(index.stores, OWNER, "merge", "Quill Line", ["Quill Shipping"])
+    with pytest.raises(NotFound, match="no document contains the name 'Nobody'"):
+        curation.decide(index.stores, OWNER, "merge", "Quill Shipping", ["Nobody"])
+
+
 @pytest.mark.parametrize(
     ("name", "others", "error", "told"),
     [
@@ -91,9 +97,9 @@ def test_an_alias_may_be_a_name_that_no_document_has(index: LexicalGraphIndex) -
         ("Quill Line", ["--"], InvalidInput, "a letter or digit"),
         ("Quill Line", [f"Q{n}" for n in range(51)], InvalidInput, "at most 50"),
         ("Quill Line", ["Q\x00"], InvalidInput, "name"),
-        ("QL", ["Kolby"], Conflict, "'QL' already means 'Quill Line'"),
-        ("Kolby", ["QL"], Conflict, "'QL' already means 'Quill Line'"),
-        ("Kolby", ["Quill Line"], Conflict, "'Quill Line' already has other names"),
+        ("QL", ["Kolby"], Contradiction, "'QL' already means 'Quill Line'"),
+        ("Kolby", ["QL"], Contradiction, "'QL' already means 'Quill Line'"),
+        ("Kolby", ["Quill Line"], Contradiction, "run `lexigraph entities alias 'Quill Line' Kolby`"),
     ],
 )
 def test_what_cannot_be_or_contradicts_is_refused_and_changes_nothing(

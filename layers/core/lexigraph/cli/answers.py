@@ -52,9 +52,11 @@ def print_timings(console: Console, timings: Mapping[str, float]) -> None:
 
 
 def print_warnings(console: Console, warnings: Iterable[Notice]) -> None:
-    """Print what went less well than it should."""
-    for warning in (w for w in warnings if w.type not in _QUIET):
-        console.print(Text(one_line(f"warning: {warning.detail}"), style="yellow"), soft_wrap=True)
+    """Print what went less well than it should; of two that tell of one fault, the one that says more."""
+    details = dict.fromkeys(w.detail for w in warnings if w.type not in _QUIET)
+    for detail in details:
+        if not any(detail in other for other in details if other != detail):
+            console.print(Text(one_line(f"warning: {detail}"), style="yellow"), soft_wrap=True)
 
 
 def print_doubt(console: Console, response: QueryResponse) -> None:

@@ -94,6 +94,8 @@ def query(
                 sys.stdout.flush()
             sys.stdout.write("\n")
         whole = response.complete()
+        if not whole.results.results:
+            invocation.tell_if_empty(stores, settings)
     if json_:
         print_json(whole.to_dict())
         return
@@ -125,6 +127,8 @@ def retrieve(
     text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
     with invocation.stores(settings) as stores:
         found = make_engine(stores, settings, retriever, given).retrieve(text, filters=condition)
+        if not found.results:
+            invocation.tell_if_empty(stores, settings)
     if json_:
         print_json(found.to_dict())
         return

@@ -22,6 +22,7 @@ app = typer.Typer(help="List, show and remove documents.")
 # how the registry does its work says nothing to a user
 _INTERNAL = ("counts", "fingerprint", "intended", "extractions", "extractor", "words", "files")
 _SHOWN = 10
+_WIDE = 70  # columns of a terminal from which a list has room for counts
 _NAME = "Id, path, URI, the end of a URI, or the `id` that the document came with."
 
 
@@ -43,12 +44,13 @@ def list_documents(
     table = Table(box=None, pad_edge=False)
     for name in ("document", "title", "state", *(["namespace"] if namespaces else [])):
         table.add_column(name, overflow="fold")
-    for name in ("chunks", "characters"):
+    counted = ("chunks", "characters") if invocation.out.width >= _WIDE else ()
+    for name in counted:
         table.add_column(name, justify="right")
     for d in documents:
         state = d.state.lower() + (f", {d.failed_chunks} failed" if d.failed_chunks else "")
         place = [printable(d.namespace)] if namespaces else []
-        counts = (f"{d.chunks:,}", f"{d.characters:,}")
+        counts = (f"{getattr(d, name):,}" for name in counted)
         table.add_row(short_path(d.uri), one_line(d.title, 40), state, *place, *counts)
     if documents:
         invocation.out.print(table)

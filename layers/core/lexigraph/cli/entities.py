@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.table import Table
 
 from lexigraph.cli.invocation import Invocation, current
 from lexigraph.cli.options import JsonOption
-from lexigraph.cli.output import print_json
+from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.curation import Decision
 from lexigraph.model.graph import Entity
-from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
 
 if TYPE_CHECKING:
@@ -39,21 +39,29 @@ def list_entities(
 
     with _opened(context) as (invocation, stores, owner):
         if words:
-            (hits,) = stores.vectors.search_many(owner, [SearchRequest("entity", text=words, k=limit, prefix=True)])
+            (hits,) = stores.vectors.search_many(owner, [SearchRequest("entity", text=words, k=limit + 1, prefix=True)])
             ids = [hit.id for hit in hits]
             found = stores.graph.entities(owner, ids).found
             entities: list[Entity] = [found[id_] for id_ in ids if id_ in found]
         else:
-            entities = stores.graph.leading(owner, limit)
+            entities = stores.graph.leading(owner, limit + 1)
+        entities, more = entities[:limit], len(entities) > limit
         aliases = stores.graph.entities(owner, [entity.id for entity in entities]).aliases
     same = {entity.id: sorted(other.value for other in aliases.get(entity.id, ())) for entity in entities}
     if json_:
         print_json({"entities": [{**entity.to_dict(), "means_the_same": same[entity.id]} for entity in entities]})
         return
+    if not entities:
+        invocation.err.print("no entities")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "class", "documents", "means the same"):
+        table.add_column(name, overflow="fold", justify="right" if name == "documents" else "left")
     for entity in entities:
-        others = f"  = {', '.join(same[entity.id])}" if same[entity.id] else ""
-        told = f"{entity.value}  {entity.class_ or '-'}  {counted(entity.df, 'document')}{others}"
-        invocation.out.print(told, soft_wrap=True, markup=False)
+        table.add_row(one_line(entity.value), entity.class_ or "-", f"{entity.df:,}", one_line(", ".join(same[entity.id])))
+    invocation.out.print(table)
+    if more:
+        invocation.err.print(f"the first {limit:,}: --limit shows more")
 
 
 @app.command()
@@ -109,6 +117,8 @@ def proposals(
     if json_:
         print_json({"proposals": [{"id": one.id, **asdict(one)} for one in found]})
         return
+    if not found:
+        invocation.err.print("no proposals")
     for one in found:
         told = f"{one.id}  {one.score:.2f}  {one.name} = {one.other}  ({one.evidence})"
         invocation.out.print(told, soft_wrap=True, markup=False)
@@ -148,6 +158,8 @@ def history(context: typer.Context, json_: JsonOption = False) -> None:
     if json_:
         print_json({"decisions": [asdict(one) for one in decisions]})
         return
+    if not decisions:
+        invocation.err.print("no decisions")
     for one in decisions:
         invocation.out.print(_line(one), soft_wrap=True, markup=False)
 

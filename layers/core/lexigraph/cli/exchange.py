@@ -109,7 +109,10 @@ def import_(
         invocation.index(settings, create=True) as index,
         telling(invocation.err, progress=not no_progress) as listener,
     ):
-        report = take(index, lines, tenant=settings.tenant, namespace=namespace, on_event=listener)
+        try:
+            report = take(index, lines, tenant=settings.tenant, namespace=namespace, on_event=listener)
+        except InvalidInput as error:
+            raise type(error)(f"{source}: {error}") from None
         totals = live_counts(index.stores, Tenant(settings.tenant))
     return concluded(report, totals, invocation.out, json_=json_)
 

@@ -6,6 +6,7 @@ from typing import Self
 from lexigraph.model.errors import (
     Cancelled,
     Conflict,
+    Contradiction,
     InvalidInput,
     LexigraphError,
     ModelUnavailable,
@@ -43,6 +44,7 @@ _OF_ERRORS: tuple[tuple[type[LexigraphError], ExitCode], ...] = (
     (NotFound, ExitCode.NOT_FOUND),
     (StoreUnavailable, ExitCode.STORE),
     (ModelUnavailable, ExitCode.MODEL),
+    (Contradiction, ExitCode.INVALID),
     (Conflict, ExitCode.CONFLICT),
     (Cancelled, ExitCode.INTERRUPTED),
 )

@@ -63,6 +63,9 @@ class Commands(TyperGroup):
             code = _complain("cancelled", ExitCode.INTERRUPTED)
         except LexigraphError as error:
             code = _complain(f"error: {error}", exit_code_of(error), verbose)
+        except OSError as error:  # of the system, as a full disk below stdout
+            place = f"{error.filename}: " if error.filename else ""
+            code = _complain(f"error: {place}{(error.strerror or str(error)).lower()}", ExitCode.UNEXPECTED, verbose)
         except Exception as error:  # noqa: BLE001  # the last resort of a program
             code = _usage_or_bug(error, verbose)
         sys.exit(int(code or 0))

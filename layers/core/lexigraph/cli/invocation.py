@@ -68,6 +68,12 @@ class Invocation:
             if new:
                 _remove_unused(settings)
 
+    def tell_if_empty(self, stores: "Stores", settings: Settings) -> None:
+        """Say on stderr that there are no documents, where that is why nothing was found."""
+        if not stores.registry.documents(Tenant(settings.tenant), limit=1):
+            remedy = "run `lexigraph ingest PATH`, or choose another with --tenant"
+            self.err.print(f"tenant {settings.tenant} has no documents yet: {remedy}", soft_wrap=True)
+
 
 def current(context: typer.Context) -> Invocation:
     """Return what the global options said."""

@@ -54,6 +54,8 @@ def recall(
         found = RecallRetriever(stores.graph, stores.vectors, stores.registry, settings=settings).retrieve(
             Tenant(settings.tenant), Question(text, condition), **asdict(args)
         )
+        if not found.nodes:
+            invocation.tell_if_empty(stores, settings)
     if json_:
         print_json(found.to_dict())
         return
@@ -85,10 +87,12 @@ def _print(console: Console, found: RecallResults) -> None:
 
 
 def _print_node(console: Console, lead: str, node: RecallNode) -> None:
-    sources = ", ".join(node.sources)
+    sources, name, more = ", ".join(node.sources), node.name, node.description
+    if node.type == "statement":  # its name is the beginning of its text
+        name, more = more or name, ""
     console.print(
-        Text.assemble((lead, "cyan"), f"{node.score:.3f}  {one_line(node.name)}  ", (f"{node.type}, {sources}", "dim")),
+        Text.assemble((lead, "cyan"), f"{node.score:.3f}  {one_line(name, _SHOWN)}  ", (f"{node.type}, {sources}", "dim")),
         soft_wrap=True,
     )
-    if node.description and node.description != node.name:
-        console.print(Text(f"   {one_line(node.description, _SHOWN)}", style="dim"), soft_wrap=True)
+    if more and more != name:
+        console.print(Text(f"   {one_line(more, _SHOWN)}", style="dim"), soft_wrap=True)

@@ -6,13 +6,14 @@ follow them. A split is applied to what its documents contribute, whenever they 
 """
 
 import secrets
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from lexigraph.ingestion.versions import settle_entities
 from lexigraph.model.curation import Decision, Kind
-from lexigraph.model.errors import Conflict, InvalidInput, NotFound
+from lexigraph.model.errors import Conflict, Contradiction, InvalidInput, NotFound
 from lexigraph.model.ids import entity_id
 from lexigraph.model.names import checked_name
 from lexigraph.model.normalise import entity_key
@@ -38,18 +39,18 @@ def decide(
 ) -> Decision:
     """Have names mean an entity from now on: those of entities that documents name (``merge``), or any (``alias``).
 
-    Raise ``InvalidInput`` for names that cannot be, ``NotFound`` for a merge of what no document names, ``Conflict`` when
-    another decision says otherwise: undo that first.
+    Raise ``InvalidInput`` for names that cannot be, ``NotFound`` for a merge of what no document names, ``Contradiction``
+    when another decision says otherwise: undo that first. Raise ``Conflict`` when somebody else decides right now.
     """
     name, *others = _checked([name, *others], note)
     with _alone(stores, tenant):
-        known = stores.registry.decisions(tenant)
-        _no_conflict(known, name, others)
         if kind == "merge":
             ids = {entity_id(tenant, one): one for one in (name, *others)}
             found = stores.graph.entities(tenant, list(ids)).found
             if missing := [one for id_, one in ids.items() if id_ not in found]:
                 raise NotFound(f"no document contains the name {missing[0]!r}: to add a new name, use an alias")
+        known = stores.registry.decisions(tenant)
+        _no_conflict(known, kind, name, others)
         made = _made(kind, name, others, by, note)
         stores.registry.decide(tenant, made)
         _apply(stores, tenant, [*known, made])
@@ -69,8 +70,8 @@ def split(
 ) -> Decision:
     """Have a name mean another entity in some documents, which ``build`` then builds so.
 
-    Raise ``InvalidInput`` for names that cannot be and a document that does not use the name, ``Conflict`` when another
-    decision says otherwise.
+    Raise ``InvalidInput`` for names that cannot be and a document that does not use the name, ``Contradiction``
+    when another decision says otherwise.
     """
     name, other = _checked([name, other], note)
     if not documents or len(documents) > MOST_DOCUMENTS:
@@ -89,18 +90,18 @@ def split(
 
 
 def undo(stores: Stores, tenant: Tenant, decision_id: str, build: Callable[[], None] | None = None) -> Decision:
-    """End a decision; names mean again what they did without it. Raise ``NotFound``, ``Conflict`` when it is undone.
+    """End a decision; names mean again what they did without it. Raise ``NotFound``, ``Contradiction`` when it is undone.
 
-    ``build`` builds documents as the decisions that hold want them; without it, undoing a split is a ``Conflict``.
+    ``build`` builds documents as the decisions that hold want them; without it, undoing a split is a ``Contradiction``.
     """
     with _alone(stores, tenant):
         known = {one.id: one for one in stores.registry.decisions(tenant) if one.id != _FILE}
         if decision_id not in known:
             raise NotFound(f"no decision {decision_id[:80]!r}: `lexigraph entities history` lists them")
         if known[decision_id].undone_at:
-            raise Conflict(f"decision {decision_id} has already been undone")
+            raise Contradiction(f"decision {decision_id} has already been undone")
         if known[decision_id].kind == "split" and build is None:
-            raise Conflict(f"decision {decision_id} is a split: run `lexigraph entities undo {decision_id}`")
+            raise Contradiction(f"decision {decision_id} is a split: run `lexigraph entities undo {decision_id}`")
         undone = replace(known[decision_id], undone_at=now_text())
         stores.registry.decide(tenant, undone)
         _apply(stores, tenant, stores.registry.decisions(tenant), build)
@@ -117,7 +118,7 @@ def bring(stores: Stores, tenant: Tenant, brought: Sequence[Decision], build: Ca
 
     A split holds in the documents of both; ``build`` builds them so.
 
-    Raise ``Conflict`` when names would mean two things, or somebody else decides right now.
+    Raise ``Contradiction`` when names would mean two things, ``Conflict`` when somebody else decides right now.
     """
     if not brought:
         return
@@ -203,22 +204,25 @@ def _uses(stores: Stores, tenant: Tenant, source_id: str, name: str) -> bool:
     return False
 
 
-def _no_conflict(known: Sequence[Decision], name: str, others: Sequence[str]) -> None:
+def _undo_of(decision_id: str) -> str:
+    return "change the synonyms file" if decision_id == _FILE else f"run `lexigraph entities undo {decision_id}`"
+
+
+def _no_conflict(known: Sequence[Decision], kind: str, name: str, others: Sequence[str]) -> None:
     """Names have one meaning, and what is meant has no other: questions follow one step."""
     meant = {entity_key(other): (target, one.id) for one in known for other, target in one.pairs}
     targets = {entity_key(target): one.id for one in known for _, target in one.pairs}
     if found := meant.get(entity_key(name)):
-        raise Conflict(
-            f"{name!r} already means {found[0]!r} (decision {found[1]}): use that name or undo the decision first"
-        )
+        raise Contradiction(f"{name!r} already means {found[0]!r}: use that name, or first {_undo_of(found[1])}")
     apart = {entity_key(one): made.id for made in known for pair in made.senses for one in pair}
     for other in others:
         if by := apart.get(entity_key(other)):
-            raise Conflict(f"{other!r} was split (decision {by}): undo the decision or merge into {other!r}")
+            raise Contradiction(f"{other!r} was split: merge into {other!r}, or first {_undo_of(by)}")
         if found := meant.get(entity_key(other)):
-            raise Conflict(f"{other!r} already means {found[0]!r} (decision {found[1]}): undo the decision first")
+            raise Contradiction(f"{other!r} already means {found[0]!r}: first {_undo_of(found[1])}")
         if by := targets.get(entity_key(other)):
-            raise Conflict(f"{other!r} already has other names (decision {by}): undo the decision or merge into {other!r}")
+            other_way = shlex.join(["lexigraph", "entities", kind, other, name])
+            raise Contradiction(f"{other!r} already has other names: run `{other_way}`, or first {_undo_of(by)}")
 
 
 def _one_meaning(decisions: Sequence[Decision]) -> None:
@@ -228,13 +232,13 @@ def _one_meaning(decisions: Sequence[Decision]) -> None:
         for other, name in one.pairs:
             before, by = meant.setdefault(entity_key(other), (name, one.id))
             if entity_key(before) != entity_key(name):
-                raise Conflict(
+                raise Contradiction(
                     f"{other!r} means {before!r} in {by} but {name!r} in {one.id}: undo one of them, then import again"
                 )
     for one in decisions:
         for _, name in one.pairs:
             if found := meant.get(entity_key(name)):
-                raise Conflict(
+                raise Contradiction(
                     f"{name!r} has other names in {one.id} but means {found[0]!r} in {found[1]}: undo one of them"
                 )
 
@@ -248,15 +252,13 @@ def _no_other_split(decisions: Sequence[Decision]) -> None:
     for one, name, other in held:
         for said in (name, other):
             if found := meant.get(entity_key(said)):
-                raise Conflict(f"{said!r} already means {found[0]!r} (decision {found[1]}): undo the decision first")
+                raise Contradiction(f"{said!r} already means {found[0]!r}: first {_undo_of(found[1])}")
         if by := results.get(entity_key(name)):
-            raise Conflict(
-                f"{name!r} is the result of a split (decision {by}): split the original name or undo the decision"
-            )
+            raise Contradiction(f"{name!r} is the result of a split: split the original name, or first {_undo_of(by)}")
         for document in one.documents:
             by = split_in.setdefault((entity_key(name), document), one.id)
             if by != one.id:
-                raise Conflict(f"{name!r} is already split in {document[1]} (decision {by}): undo the decision first")
+                raise Contradiction(f"{name!r} is already split in {document[1]}: first {_undo_of(by)}")
 
 
 class _alone:  # noqa: N801  # reads as a block

@@ -5,6 +5,7 @@ LexigraphError
 │   └── Misconfigured  settings or stores that the operator can fix
 ├── NotFound           no such document, job, namespace or index
 ├── Conflict           another writer holds it, or it has changed: try again
+│   └── Contradiction  what was decided before says otherwise; retrying does not help
 ├── Cancelled          the job was cancelled; finished documents are kept
 ├── StoreUnavailable   a database or disk cannot be reached, read or written
 │   └── StoreDamaged   stored data are lost or altered; retrying does not help
@@ -38,6 +39,10 @@ class Conflict(LexigraphError):
     """Another writer holds the document, or it has changed; safe to retry."""
 
     code = "conflict"
+
+
+class Contradiction(Conflict):
+    """What was decided before says otherwise. Retrying does not help; the message names what to undo."""
 
 
 class Cancelled(LexigraphError):

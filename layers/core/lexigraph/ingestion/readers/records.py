@@ -16,6 +16,9 @@ _LONG = 200  # characters from which a value is text of its own
 _MAY_BE_SHORT = 20 * _LONG  # with what blanks it may have
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{:]', re.DOTALL)
 _TITLES = ("title", "name")
+_HEADINGS = ("heading", *_TITLES)
+_TEXTS = ("text", "content", "body")
+_BARE = (*_TEXTS, "value")  # keys that say nothing about what they hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
     if isinstance(value, dict) and isinstance(value.get("text"), str) and value["text"].strip():
         return read_record(value, settings).parsed
     builder = TextBuilder(settings)
-    _add(builder, value, ())
+    _add(builder, value, (), root=True)
     title = next((value[key] for key in _TITLES if isinstance(value.get(key), str)), "") if isinstance(value, dict) else ""
     return builder.parsed(title, encoding_note(encoding))
 
@@ -113,15 +116,29 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _add(builder: TextBuilder, value: Any, path: tuple[str, ...]) -> None:
-    """Add a value: keys that lead to it are headings, the scalars of one object are one row."""
+def _add(builder: TextBuilder, value: Any, path: tuple[str, ...], *, root: bool = False) -> None:
+    """Add a value: keys that lead to it and say something are headings, the scalars of one object are one row.
+
+    An object with a heading of its own and text or parts is a section; that of the ``root`` is the title of the document.
+    """
     if isinstance(value, Mapping):
-        builder.add("; ".join(f"{one_line(key)}: {short}" for key, item in value.items() if (short := _short(item))), "row")
-        for key, item in value.items():
-            if not _short(item) and item not in (None, "", [], {}):
+        headed = "" if root else next((key for key in _HEADINGS if _short(value.get(key))), "")
+        row = {key: short for key, item in value.items() if not (headed and key in _TEXTS) and (short := _short(item))}
+        parts = {key: item for key, item in value.items() if key not in row and item not in (None, "", [], {})}
+        above = path
+        if headed and parts:
+            path = (*path, row[headed])
+            builder.heading(len(path), path[-1])
+            row = row if len(row) > 1 else {}
+        builder.add("; ".join(f"{one_line(key)}: {short}" for key, short in row.items()), "row")
+        for key, item in parts.items():
+            builder.end_sections(len(path))
+            if key in _BARE:
+                _add(builder, item, path)
+            else:
                 builder.heading(len(path) + 1, key or "-")
                 _add(builder, item, (*path, key))
-        builder.end_sections(len(path))
+        builder.end_sections(len(above))
     elif isinstance(value, list):
         for item in value:
             if short := _short(item):

@@ -109,9 +109,9 @@ def _ask(
         with trace.step(name):
             reply = llm.structured(prompt, schema, name)
     except ModelUnavailable as error:
-        trace.warn(f"{name}_failed", f"the language model failed ({error}); the question was used")
+        trace.warn(f"{name}_failed", f"the language model failed ({error}); the question was used as it is")
         return None
     if not isinstance(reply, Mapping):
-        trace.warn(f"{name}_failed", "the language model did not return a JSON object; the question was used")
+        trace.warn(f"{name}_failed", "the language model did not return a JSON object; the question was used as it is")
         return None
     return reply
