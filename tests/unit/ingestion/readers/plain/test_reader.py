@@ -298,6 +298,15 @@ def test_lines_that_begin_alike_with_a_date_are_entries(tmp_path: Path) -> None:
     ]
 
 
+def test_names_with_addresses_are_entries_and_neither_a_paragraph_nor_code(tmp_path: Path) -> None:
+    names = ["Ada Cook <ada@pots.example>", "Bo Lind <bo lids example>", "C. Pan (tins) <pan at tins.example> - of tins"]
+    text = "\n".join(names) + "\n\nThe lids are drawn by:\n\n   Di Ladle <di@ladles.example>\n"
+    document = read(tmp_path, "AUTHORS.txt", text)
+    assert of_role(document, "list") == names
+    assert of_role(document, "paragraph") == ["The lids are drawn by:", "Di Ladle <di@ladles.example>"]
+    assert not of_role(document, "code")
+
+
 def test_numbered_paragraphs_are_items_and_not_headings(tmp_path: Path) -> None:
     text = "Rules of the pier\n\n1. Nobody runs.\n\n2. Nobody shouts when it is late.\n\n"
     text += "3. Dogs are kept on a lead, and cats\n   at home.\n"

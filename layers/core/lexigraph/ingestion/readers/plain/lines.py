@@ -32,6 +32,8 @@ _CERTAIN = re.compile(
     r"|^(?://|/\*|\*/|(?:---|\+\+\+|@@)\s)"
 )
 _DIGITS = re.compile(r"\d+")
+# ``Ada Cook <ada@example.org>``, also with blanks for signs
+_ADDRESSED = re.compile(r"[^\s<>][^<>]{0,60}<[^<>\s@]+(?:@|\sat\s|\s[\w.-]+\s[a-z]{2,}>)")
 _KEPT = 1_024  # lines whose judgement is kept: each is asked about several times in a row
 _COLUMNS = re.compile(r"\S\s{3,}\S")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
@@ -183,7 +185,11 @@ def is_prose(text: str) -> bool:
 
 
 def are_records(lines: Sequence[Line]) -> bool:
-    """Tell whether lines begin alike with a date or a number: entries of a log, not lines of a paragraph."""
+    """Tell whether lines are entries and not those of a paragraph: begin alike with a date or a number, as in a log, or with
+    somebody's name and address.
+    """
+    if len(lines) > 1 and sum(bool(_ADDRESSED.match(line.text)) for line in lines) * 5 >= len(lines) * 4:
+        return True
     left = [line for line in lines if line.indent <= lines[0].indent and not bullet_end(line.text)]
     if len(left) * 2 < len(lines):
         return False
@@ -213,7 +219,8 @@ def is_code(lines: Sequence[Line], *, introduced: bool) -> bool:
     """
     if is_marked(lines):
         return True
-    if any(is_prose(line.text) for line in lines) or ends_sentence(lines[-1].text) or "://" in lines[0].text:
+    said = any(is_prose(line.text) for line in lines) or ends_sentence(lines[-1].text)
+    if said or "://" in lines[0].text or all(_ADDRESSED.match(line.text) for line in lines):
         return False
     tokens = [token for line in lines for token in line.text.split()]
     return introduced or sum(bool(_WORD.fullmatch(token)) for token in tokens) * 2 < len(tokens)
