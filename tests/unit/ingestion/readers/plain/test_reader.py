@@ -342,6 +342,18 @@ def test_terms_with_what_they_mean_in_a_second_column_are_items(tmp_path: Path) 
     assert of_role(read(tmp_path, "a.txt", text), "list") == ["TYPE: kind of boat", "UUID: its number", "LABEL: its name"]
 
 
+@pytest.mark.parametrize(
+    ("first", "row"),
+    [
+        ("lid     9/tin      # covers a pot\n", "pan; 10/tin; a flat one"),
+        ("LID     MATERIAL   USE\n", "LID: pan; MATERIAL: 10/tin; USE: a flat one"),
+    ],
+)
+def test_the_first_row_of_columns_is_their_header_when_it_stands_out(tmp_path: Path, first: str, row: str) -> None:
+    text = first + "pan     10/tin     a flat one\nladle   11/tin     a deep one\nspoon   12/wood    a long one\n"
+    assert of_role(read(tmp_path, "a.txt", text), "table")[-3] == row
+
+
 def test_a_notice_of_copyright_above_a_text_is_boilerplate_and_alone_it_is_text(tmp_path: Path) -> None:
     notice = "Copyright (c) 2026 The Harbour Authors.\nLicensed under the Harbour Public Licence."
     story = "The harbour opens at six in the morning and closes when the last boat has left. " * 6
