@@ -285,6 +285,14 @@ def test_the_entries_of_news_are_sections(tmp_path: Path) -> None:
     assert of_role(document, "boilerplate")[0] == "-- Ada Cook <ada@example.org> Thu, 12 Mar 2026 10:11:12 +0100"
 
 
+def test_lone_lines_with_versions_that_begin_alike_are_headings(tmp_path: Path) -> None:
+    releases = ["version 1.2 - Ada Cook, 2026-03-12", "version 1.1 - Bo Lind, 2026-02-02"]
+    text = "".join(f"{release}\n\n* The lid of the pot {n} was\n  replaced.\n\n" for n, release in enumerate(releases))
+    assert outline(read(tmp_path, "a.txt", text)) == [(release,) for release in releases]
+    said = "".join(f"Nothing changed from 1.{n}.\n\nThe lids of all pots are still the old ones.\n\n" for n in range(3))
+    assert outline(read(tmp_path, "b.txt", said)) == [()]
+
+
 def test_lines_that_begin_alike_with_a_date_are_entries(tmp_path: Path) -> None:
     text = (
         "20260103: The lid of the large pot was replaced\n"
