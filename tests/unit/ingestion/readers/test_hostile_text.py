@@ -31,6 +31,8 @@ SIGNS = (
     "{a",
     "class A {\n",
     ".. x::\n",
+    "A: b\nC: d\nE: f\n\n",
+    "A: b\n c\n",
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.readers.html import add_html
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_parts, check_text, clean, numbered
+from lexigraph.ingestion.readers.plain.reader import add_fields
 from lexigraph.ingestion.readers.tables import statement
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
@@ -44,7 +45,7 @@ _JUMPS = 3  # links into the page, of which a list is a table of contents
 
 
 def read_markdown(data: bytes, settings: Settings) -> Parsed:
-    """Read Markdown (CommonMark and tables); the title is that of the front matter, else the first heading."""
+    """Read Markdown (CommonMark and tables); the title is that of the front matter or of fields, else the first heading."""
     from markdown_it import MarkdownIt
 
     text, encoding = decode(data)
@@ -56,13 +57,14 @@ def read_markdown(data: bytes, settings: Settings) -> Parsed:
     if text.startswith("---\n"):
         front, text = _front_matter(text)
     builder = TextBuilder(settings)
+    told, text = add_fields(builder, text)
     markdown = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH + 2}).enable(["table", "strikethrough"])
     references: dict[str, Any] = {}
     tokens = markdown.parse(text, references)
     if any(token.level > MAX_DEPTH for token in tokens):  # what is deeper still the parser leaves out
         raise InvalidInput(f"nests lists and quotations more than {MAX_DEPTH:,} levels deep, an item of a list as two")
     _Walk(builder, markdown, references).over(tokens)
-    title = str(front.pop("title", "")) or builder.first_heading()
+    title = str(front.pop("title", "")) or told or builder.first_heading()
     return builder.parsed(title, {**front, **encoding_note(encoding)})
 
 

@@ -12,6 +12,7 @@ from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, 
 from lexigraph.ingestion.readers.plain.columns import drawn
 from lexigraph.ingestion.readers.plain.lines import line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
+from lexigraph.ingestion.readers.plain.reader import add_fields
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
@@ -61,14 +62,15 @@ class _Directive:
 
 
 def read_rst(data: bytes, settings: Settings) -> Parsed:
-    """Read reStructuredText; the title is the first heading, bibliographic fields at the head are metadata."""
+    """Read reStructuredText; the title is what fields tell or the first heading, bibliographic fields are metadata."""
     text, encoding = decode(data)
     check_text(text, settings)
-    lines = [line.expandtabs(8).rstrip() for line in clean(text).split("\n")]
     builder = TextBuilder(settings)
+    told, text = add_fields(builder, clean(text))
+    lines = [line.expandtabs(8).rstrip() for line in text.split("\n")]
     reader = _Reader(builder, _substitutions(lines))
     reader.sections(lines)
-    return builder.parsed(builder.first_heading(), {**reader.fields, **encoding_note(encoding)})
+    return builder.parsed(told or builder.first_heading(), {**reader.fields, **encoding_note(encoding)})
 
 
 def _substitutions(lines: Sequence[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
@@ -15,8 +15,12 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 20
 _SAMPLE_CHARS = 65_536
 _MAX_HEADER = 80
+_HALF = 0.5
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUE = re.compile(r"[-+]?[\d.,:/%€$£ -]+|true|false|yes|no|n/?a|null|none", re.IGNORECASE)
+_MARKED = re.compile(r"[\d@]|://")
+_DIGITS, _LETTERS = re.compile(r"\d+"), re.compile(r"[^\W\d_]+")
+_NAME = re.compile(r"#?[^\W\d_][^\W_]*(?:[ /'.-]+[^\W\d_][^\W_]*)*[ :~]*")
 
 
 def read_csv(data: bytes, settings: Settings) -> Parsed:
@@ -47,18 +51,22 @@ def _dialect(text: str) -> tuple[str, str]:
     return text, max(_DELIMITERS, key=agreement)
 
 
-def add_rows(builder: TextBuilder, rows: Iterable[Sequence[str]], role: str = "row", *, headed: bool = False) -> None:
+def add_rows(
+    builder: TextBuilder, rows: Iterable[Sequence[str]], role: str = "row", *, headed: bool = False, strict: bool = False
+) -> None:
     """Add a table, a block a row; empty rows go, lone cells above the table are paragraphs.
 
     The first row is the header when it is known to be (``headed``) or reads as one: at least two columns, no cell empty,
-    none twice, none a number except several years.
+    none twice, none a number except several years, none with digits or an address that is written as most below it are.
+    ``strict`` asks for names of which one at least is written otherwise than what is below it: for rows that may well have
+    no header.
     """
     filled = (cells for cells in map(builder.cells, rows) if any(cells))
     head = list(islice(filled, _SAMPLE_ROWS))
     wide = any(_cells(row) > 1 for row in head)
     while wide and _cells(head[0]) == 1:
         builder.add("".join(head.pop(0)))
-    header = head.pop(0) if len(head) > 1 and (headed or _is_header(head[0])) else []
+    header = head.pop(0) if len(head) > 1 and (headed or _is_header(head[0], head[1:], strict)) else []
     for row in chain(head, filled):
         builder.add(statement(header, row), role)
 
@@ -67,7 +75,7 @@ def _cells(row: Sequence[str]) -> int:
     return sum(map(bool, row))
 
 
-def _is_header(row: Sequence[str]) -> bool:
+def _is_header(row: Sequence[str], below: Sequence[Sequence[str]], strict: bool) -> bool:
     names = list(row)
     while not names[-1]:
         names.pop()
@@ -75,7 +83,37 @@ def _is_header(row: Sequence[str]) -> bool:
     distinct = len({name.casefold() for name in names}) == len(names)
     years = sum(bool(_YEAR.fullmatch(name)) for name in names)
     values = sum(bool(_VALUE.fullmatch(name)) for name in names)
-    return len(names) > 1 and short and distinct and values in (0, years) and years != 1 and years < len(names)
+    named = len(names) > 1 and short and distinct and values in (0, years) and years != 1 and years < len(names)
+    return named and not _is_row(names, below) and (not strict or _stands_out(names, below))
+
+
+def _is_row(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a cell with digits or an address is written as most below it: ``1/tcp`` above ``7/udp``."""
+    marked = (at for at, name in enumerate(names) if _MARKED.search(name) and not _VALUE.fullmatch(name))
+    return any(_share(_shape, names[at], below, at) > _HALF for at in marked)
+
+
+def _stands_out(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether cells are words, and those of one column are written otherwise than most below: in capitals, say."""
+    words = all(map(_kind, names))
+    return words and any(_share(_kind, name, below, at) < _HALF for at, name in enumerate(names))
+
+
+def _share(written: Callable[[str], str], name: str, below: Sequence[Sequence[str]], at: int) -> float:
+    """Return which share of the cells of a column is written as a name is."""
+    column = [row[at] for row in below if at < len(row) and row[at]]
+    return sum(written(cell) == written(name) for cell in column) / len(column) if column else _HALF
+
+
+def _shape(cell: str) -> str:
+    return _LETTERS.sub("a", _DIGITS.sub("0", cell))
+
+
+def _kind(cell: str) -> str:
+    """Return how words are written, empty for what is not of words alone."""
+    if not _NAME.fullmatch(cell):
+        return ""
+    return "capitals" if cell.isupper() and len(cell) > 1 else "capital" if cell[0].isupper() else "small"
 
 
 def statement(header: Sequence[str], row: Sequence[str]) -> str:

@@ -285,6 +285,14 @@ def test_the_entries_of_news_are_sections(tmp_path: Path) -> None:
     assert of_role(document, "boilerplate")[0] == "-- Ada Cook <ada@example.org> Thu, 12 Mar 2026 10:11:12 +0100"
 
 
+def test_lone_lines_with_versions_that_begin_alike_are_headings(tmp_path: Path) -> None:
+    releases = ["version 1.2 - Ada Cook, 2026-03-12", "version 1.1 - Bo Lind, 2026-02-02"]
+    text = "".join(f"{release}\n\n* The lid of the pot {n} was\n  replaced.\n\n" for n, release in enumerate(releases))
+    assert outline(read(tmp_path, "a.txt", text)) == [(release,) for release in releases]
+    said = "".join(f"Nothing changed from 1.{n}.\n\nThe lids of all pots are still the old ones.\n\n" for n in range(3))
+    assert outline(read(tmp_path, "b.txt", said)) == [()]
+
+
 def test_lines_that_begin_alike_with_a_date_are_entries(tmp_path: Path) -> None:
     text = (
         "20260103: The lid of the large pot was replaced\n"
@@ -340,6 +348,18 @@ def test_turns_of_a_talk_keep_their_lines(tmp_path: Path) -> None:
 def test_terms_with_what_they_mean_in_a_second_column_are_items(tmp_path: Path) -> None:
     text = "These attributes are known:\n\n\tTYPE\t\tkind of boat\n\tUUID\t\tits number\n\tLABEL\t\tits name\n"
     assert of_role(read(tmp_path, "a.txt", text), "list") == ["TYPE: kind of boat", "UUID: its number", "LABEL: its name"]
+
+
+@pytest.mark.parametrize(
+    ("first", "row"),
+    [
+        ("lid     9/tin      # covers a pot\n", "pan; 10/tin; a flat one"),
+        ("LID     MATERIAL   USE\n", "LID: pan; MATERIAL: 10/tin; USE: a flat one"),
+    ],
+)
+def test_the_first_row_of_columns_is_their_header_when_it_stands_out(tmp_path: Path, first: str, row: str) -> None:
+    text = first + "pan     10/tin     a flat one\nladle   11/tin     a deep one\nspoon   12/wood    a long one\n"
+    assert of_role(read(tmp_path, "a.txt", text), "table")[-3] == row
 
 
 def test_a_notice_of_copyright_above_a_text_is_boilerplate_and_alone_it_is_text(tmp_path: Path) -> None:

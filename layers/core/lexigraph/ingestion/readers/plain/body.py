@@ -129,7 +129,7 @@ class Body:
             for term, said in table.rows:
                 self._block(_defined(term, said), "list")
         else:
-            add_rows(self._builder, table.rows, "table", headed=table.headed)
+            add_rows(self._builder, table.rows, "table", headed=table.headed, strict=True)
             self._introduced = self._colon = False
         return True
 

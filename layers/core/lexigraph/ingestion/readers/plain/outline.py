@@ -1,4 +1,4 @@
-"""Headings of plain text: underlined, numbered, in capitals, centred, labelled, or further left than the text below them.
+"""Headings of plain text: underlined, numbered, in capitals, centred, labelled, in series, or left of the text below them.
 
 What is a heading is judged by the whole document: one numbered line may be anything, ten of them with text in between are
 an outline.
@@ -8,9 +8,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
-from lexigraph.ingestion.readers.plain.lines import Line, Run, bullet_end, ends_sentence, in_columns, is_prose, wrapped
+from lexigraph.ingestion.readers.plain.lines import (
+    Line,
+    Run,
+    bullet_end,
+    ends_sentence,
+    in_columns,
+    is_marked,
+    is_prose,
+    wrapped,
+)
 
 _RULE = re.compile(r"([=\-~^\"'`*+#_])\1{2,}+")
 _MARKED = re.compile(r"(={2,6}|#{1,6})\s+(\S.*?)\s*(?:\1)?")
@@ -27,6 +36,10 @@ _RUN_IN = re.compile(
 )
 _CAPITAL = re.compile(r"[A-Z0-9]|(?:of|and|or|the|to|for|in|on|from|with|by|an?)\b")
 _ADDRESS = re.compile(r"^Copyright\b|\S@\S|://|^\d+[/.-]\d+[/.-]\d|[={}\\|]|\s{3}")
+# ``version 1.34``, ``Changes in kettle 2.1-rc1``, ``2026-03-12  Ada Cook``
+_RELEASE = re.compile(r"(?:\S+\s+){0,3}[(\[]?v?(?:\d+(?:[.-]\w+)*[.-]\d\w*|\d{8}\b)")
+_NO_RELEASE = re.compile(r"^Copyright\b|\(c\)|©|://|[={}\\|]", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 _MOST = 80  # characters of a heading
 _WORDS = 10
 _MIDDLE_LINES = 3  # of a centred heading, the longest of them in capitals
@@ -62,6 +75,7 @@ class Outline:
         self._runs = runs
         self._width = width
         self._outlined = self._numbered_styles()
+        self._series = self._in_series()
         self._hashed = any((found := _marked(run)) and found.style[0] == "#" for run in runs)
         self.headings: dict[int, Heading] = {}
         for number, run in enumerate(runs):
@@ -90,7 +104,13 @@ class Outline:
             return Heading(_OUTER, run.text, 1, "label")
         if _APPENDED.fullmatch(run.text) and len(run.text.split()) <= _WORDS:
             return Heading(_OUTER - 1, run.text, 1, "capitals")
-        return self._outer(run, above=follows.indent) or self._capitals(run) or self._centred(run) or self._plain(number)
+        return (
+            self._outer(run, above=follows.indent)
+            or self._capitals(run)
+            or self._centred(run)
+            or self._serial(number)
+            or self._plain(number)
+        )
 
     def below(self, rest: Run) -> Heading | None:
         """Return the heading that follows right below another one, as that of a subsection does in manual pages."""
@@ -113,6 +133,27 @@ class Outline:
         return frozenset(
             s for s in counts if heads[s] >= (_DEEP_VOTE if s in deep else _VOTE) * counts[s] and (heads[s] > 1 or s in deep)
         )
+
+    # ------------------------------------------------------------ in series
+
+    def _in_series(self) -> frozenset[int]:
+        """Return the lone lines, left of all others, that begin alike and have other text between them."""
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        left = min((run.indent for run in self._runs), default=0)
+        for number, run in enumerate(self._runs[:-1]):
+            if run.indent == left and (begins := _release(run)):
+                alike[begins].append(number)
+        return frozenset(
+            number
+            for numbers in alike.values()
+            if all(b - a > 1 for a, b in pairwise(numbers))
+            and sum(not ends_sentence(self._runs[number].text) for number in numbers) > max(1, len(numbers) // 2)
+            for number in numbers
+        )
+
+    def _serial(self, number: int) -> Heading | None:
+        run = self._runs[number]
+        return Heading(_OUTER, run.text, 1, f"outer{run.indent}") if number in self._series else None
 
     # ------------------------------------------------------------ by place
 
@@ -231,6 +272,15 @@ def _style(run: Run) -> str:
     if not found or (found[1].isalpha() and not found[2]):
         return ""
     return f"{run.indent}{'.' * found[1].count('.')}{'' if found[1][0].isdigit() else 'A'}{'' if found[2] else '-'}"
+
+
+def _release(run: Run) -> str:
+    """Return the first word, each number in it as 0, of a lone line with a version or date; empty for any other run."""
+    text = run.text
+    if len(run.lines) > 1 or len(text) > _MOST or not text[0].isalnum() or text[-1] in ",;:" or _style(run):
+        return ""
+    other = bullet_end(text) or _NO_RELEASE.search(text) or is_marked(run.lines)
+    return "" if other or not _RELEASE.match(text) else _DIGITS.sub("0", text.split(maxsplit=1)[0].casefold())
 
 
 def _is_numbered_title(run: Run) -> bool:

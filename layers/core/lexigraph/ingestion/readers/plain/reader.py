@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lexigraph.ingestion.readers.fields import leading_fields, paragraphs, title_of
 from lexigraph.ingestion.readers.hyphens import rejoin
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, one_line
 from lexigraph.ingestion.readers.plain.body import Body
 from lexigraph.ingestion.readers.plain.lines import Run, bullet_end, runs_of, unwrap, width_of
 from lexigraph.ingestion.readers.plain.notices import entry, is_contents, is_signature, leading_notices
@@ -16,31 +17,59 @@ from lexigraph.settings import Settings
 
 _MAX_TITLE = 100
 _HEAD = 20  # paragraphs among which notices are looked for
+_GROUP = 9  # the level of a group of fields: below whatever they stand in
 _NO_TITLE = re.compile(r"\S@\S|://|^\W*\d+[/.-]\d+[/.-]\d|^[#@/<{]")
 
 
 def read_text(data: bytes, settings: Settings) -> Parsed:
     """Read plain text by its layout: headings, paragraphs, lists, terms, code, tables; lines of pages are boilerplate.
 
-    The title is that of a manual page, a heading that is above all others, or a short first line without a full stop.
+    The title is what fields at the head tell, that of a manual page, a heading that is above all others, or a short first
+    line without a full stop.
     """
     text, encoding = decode(data)
     check_text(text, settings)
-    text, furniture = without_breaks(rejoin(text.replace("\r\n", "\n").replace("\r", "\n")))
+    builder = TextBuilder(settings)
+    whole = text.replace("\r\n", "\n").replace("\r", "\n")
+    told, below = add_fields(builder, whole)
+    text, furniture = without_breaks(rejoin(below))
     runs = parted(list(runs_of(clean(text))))
     for run in runs:
         run.furniture = bool(furniture) and all(line.text in furniture for line in run.lines)
     manual = manual_page(runs)
     _mark_notices(runs, len(text))
-    builder = TextBuilder(settings)
-    headings = _add(builder, runs, titled=not manual)
-    title = _manual_title(manual, runs, headings) if manual else _title(runs, headings)
+    first = below == whole  # below fields is no title
+    headings = _add(builder, runs, titled=first and not manual)
+    title = _manual_title(manual, runs, headings) if manual else _title(runs, headings) if first else told
     return builder.parsed(title, encoding_note(encoding))
+
+
+def add_fields(builder: TextBuilder, text: str) -> tuple[str, str]:
+    """Add the fields that a text begins with, an item a key; return the title that they tell, and the text below them.
+
+    Where there are several groups of fields, each is a section.
+    """
+    groups, below = leading_fields(text)
+    for fields in groups:
+        if len(groups) > 1:
+            first, *_ = fields.values()
+            builder.heading(_GROUP, (title_of(fields) or first[0]).partition("\n")[0])
+        builder.base += _GROUP
+        for key, values in fields.items():
+            said, more = zip(*map(paragraphs, values), strict=True)
+            builder.add(f"{key}: {'; '.join(map(one_line, said))}", "list")
+            for text in filter(None, more):
+                add_plain(builder, text)
+        builder.base -= _GROUP
+        builder.end_sections(_GROUP - 1)
+    titles = [title for fields in groups if (title := title_of(fields))]
+    return one_line(titles[0]) if len(titles) == 1 else "", below
 
 
 def add_plain(builder: TextBuilder, text: str) -> None:
     """Add plain text in the middle of a document."""
-    text = clean(rejoin(text))
+    _, text = add_fields(builder, clean(text))
+    text = rejoin(text)
     if "\n" in text:
         _add(builder, list(runs_of(text)))
     else:
