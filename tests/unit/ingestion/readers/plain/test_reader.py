@@ -333,6 +333,22 @@ def test_terms_with_what_they_mean_in_a_second_column_are_items(tmp_path: Path) 
     assert of_role(read(tmp_path, "a.txt", text), "list") == ["TYPE: kind of boat", "UUID: its number", "LABEL: its name"]
 
 
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_a_line_above_a_list_further_in_leads_to_it(tmp_path: Path, gap: str) -> None:
+    text = "The offices of the harbour are described here, each with its duties, in no order at all.\n\n"
+    text += f"pilot\n{gap}    * bring ships to the pier;\n{gap}    * measure how deep the water is.\n\n"
+    text += f"guard (at night)\n{gap}    * lock the gates.\n\nNobody else.\n{gap}    * is paid.\n"
+    assert [text for _, _, text in parts(read(tmp_path, "a.txt", text))][1:] == [
+        "pilot:",
+        "* bring ships to the pier;",
+        "* measure how deep the water is.",
+        "guard (at night):",
+        "* lock the gates.",
+        "Nobody else.",
+        "* is paid.",
+    ]
+
+
 def test_a_notice_of_copyright_above_a_text_is_boilerplate_and_alone_it_is_text(tmp_path: Path) -> None:
     notice = "Copyright (c) 2026 The Harbour Authors.\nLicensed under the Harbour Public Licence."
     story = "The harbour opens at six in the morning and closes when the last boat has left. " * 6
