@@ -309,6 +309,19 @@ def test_numbered_paragraphs_are_items_and_not_headings(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("outer", "inner"), [("*", "-"), ("-", "-"), ("1.", "*")])
+def test_an_item_behind_a_list_within_the_one_before_is_of_the_outer_list(tmp_path: Path, outer: str, inner: str) -> None:
+    after = outer.replace("1", "2")
+    text = f"Changes of the harbour:\n\n  {outer} The crane is faster.\n    {inner} It was oiled.\n"
+    text += f"    {inner} It was painted.\n  {after} The pier is longer\n    than before.\n"
+    assert of_role(read(tmp_path, "changes.txt", text), "list") == [
+        f"{outer} The crane is faster.",
+        f"{inner} It was oiled.",
+        f"{inner} It was painted.",
+        f"{after} The pier is longer than before.",
+    ]
+
+
 @pytest.mark.parametrize("mark", ["7. ", "- ", "* "])
 def test_a_wrapped_line_that_begins_like_an_item_is_none(tmp_path: Path, mark: str) -> None:
     text = (

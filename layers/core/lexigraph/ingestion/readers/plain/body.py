@@ -47,6 +47,7 @@ class Body:
         self._margin = margin
         self._width = width
         self._items: list[int] = []  # the columns where the text of open items begins
+        self._bullets: list[tuple[int, str]] = []  # and those where their bullets or numbers stand, with the sign
         self._below: Line | None = None  # the first line of the run below
         self._code: list[str] = []
         self._code_indent = 0
@@ -58,7 +59,7 @@ class Body:
     def heading(self, level: int, text: str) -> None:
         """Begin a section."""
         self.close()
-        self._items = []
+        self._items, self._bullets = [], []
         self._introduced = self._colon = self.synopsis = False
         self._builder.heading(level, text)
 
@@ -192,6 +193,8 @@ class Body:
         """Tell an item from a wrapped line that happens to begin with a dash or a number: indents and order decide."""
         line, first, above = lines[number], segment[0], lines[number - 1]
         own = number_of(line.text)
+        if line.indent < first.indent and (line.indent, _sign(line.text)) in self._bullets:
+            return True  # of a list around this one
         if bullet_end(first.text):
             hangs = len(segment) > 1 and segment[1].indent > first.indent
             if abs(line.indent - first.indent) < 2 and (hangs or not own or own == number_of(first.text) + 1):
@@ -210,6 +213,8 @@ class Body:
         first = lines[0]
         while self._items and first.indent < self._items[-1] - 1:
             self._items.pop()
+        while self._bullets and first.indent <= self._bullets[-1][0]:
+            self._bullets.pop()
         if end := bullet_end(first.text):
             self._add_item(lines, first.indent + end)
             return
@@ -223,6 +228,7 @@ class Body:
 
     def _add_item(self, lines: Sequence[Line], column: int) -> None:
         """Add a list item; what it introduces by a colon further in may be code."""
+        self._bullets.append((lines[0].indent, _sign(lines[0].text)))
         inner = next((n for n in range(1, len(lines)) if lines[n].indent > column + 1), 0)
         last = next((n for n in range(inner, len(lines)) if lines[n].indent <= column + 1), len(lines))
         if inner and lines[inner - 1].text.endswith(":") and is_code(lines[inner:last], introduced=True):
@@ -276,6 +282,11 @@ class Body:
         """Tell whether the description of a term ends before a line of it."""
         line = body[number]
         return bool(bullet_end(line.text)) and (line.indent > body[0].indent or self._is_item(body, number, body[:number]))
+
+
+def _sign(text: str) -> str:
+    """Return the bullet of an item, one sign for all numbers."""
+    return "1" if number_of(text) else text[0]
 
 
 def _leads_to(lines: Sequence[Line], below: Line) -> bool:
