@@ -187,6 +187,30 @@ b. It leaves no waste behind.
 """
 
 
+def test_a_numbered_question_of_several_lines_is_a_heading_where_others_are(tmp_path: Path) -> None:
+    text = (
+        "Questions about the harbour\n\n"
+        " 1. May I swim here?\n\n    No. The water is deep.\n\n"
+        " 2. Who pays for the lamps on the pier, and for the oil that is\n    burnt in them?\n\n    The town does.\n\n"
+        " 3. Is there a crane?\n\n    Yes, of iron.\n\n"
+        " 4. Is there a lighthouse?\n\n    Yes, of stone.\n\n"
+        " 5. Is there an inn?\n\n    Two of them.\n\n"
+        " 6. Is there a road?\n\n    Only a path.\n\n"
+        " 7. Boats are tied up at the pier in the order of their arrival and\n    are not moved.\n\n    Mind the rope.\n\n"
+        " 9. What about dogs and cats, which are not written of in any of the\n    rules?\n\n    They are kept on a lead.\n"
+    )
+    headings = {path[-1] for _, path, _ in parts(read(tmp_path, "faq.txt", text))}
+    assert "2. Who pays for the lamps on the pier, and for the oil that is burnt in them?" in headings
+    assert {heading[:2] for heading in headings} == {
+        "1.",
+        "2.",
+        "3.",
+        "4.",
+        "5.",
+        "6.",
+    }  # no sentence, no number out of order
+
+
 def test_a_licence_is_text_under_its_name(tmp_path: Path) -> None:
     document = read(tmp_path, "COPYING.txt", LICENCE)
     assert document.title == "THE HARBOUR PUBLIC LICENCE Version 1, 3 March 2026"
