@@ -159,6 +159,14 @@ def test_a_chunk_that_begins_in_a_list_is_told_the_line_that_leads_to_it_first()
     assert {c.before.partition("\n")[0] for c in rest if c.text.startswith("(")} == {"The steps are:"}
 
 
+@pytest.mark.parametrize("role", ["list", "paragraph"])
+def test_a_term_leads_to_no_list_below_the_next_term(role: str) -> None:
+    items = [("list", ("A",), f"• {words(20)}") for _ in range(30)]
+    _, *rest = chunk(document((role, ("A",), "PILOT:"), *items, ("list", ("A",), "GUARD: never sleeps."), *items))
+    assert {c.before.partition("\n")[0] for c in rest[: len(rest) // 2 - 1]} == {"PILOT:"}
+    assert not rest[-1].before.startswith("PILOT:")
+
+
 def test_a_signature_stays_with_the_first_sentence_of_its_description() -> None:
     parts = [part for n in range(40) for part in (("code", (), f"lift_{n}(load)"), f"Lifts load {n}. {words(20)}")]
     assert all(c.text.startswith("lift_") for c in chunk(document(*parts)))

@@ -36,6 +36,7 @@ _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _ITEM = re.compile(r"[-*+•‣◦▪·○●–]\s|\(?\w{1,4}[.)]\s|[^\n:.]{1,100}: ")
 _SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it
 _SMALL = 100  # tokens below which what stands in a section goes together with what its neighbours hold
+_TERM_WORDS = 3  # of a line that is a term itself
 _LONGEST_LIST = 1_000  # items beyond which nothing is looked for that leads to them
 _TOPIC_CHUNKS = 2  # a section in more chunks, or sections of equal headings, are more than one topic
 
@@ -236,23 +237,28 @@ def _lead(document: LoadedDocument, atom: _Atom, before: int) -> str:
     item = document.blocks[atom.block]
     if item.role != "list":
         return ""
-    mark, inner = _mark(document.text, item), False  # inner: of a list in an item beside it
+    mark, inner = _mark(document.text[item.start : item.end]), False  # inner: of a list in an item beside it
+    passed: set[str] = set()
     for block in reversed(document.blocks[max(0, before - _LONGEST_LIST) : before]):
         text = document.text[block.start : block.end].rstrip()
+        found = _mark(text) if block.role == "list" else ""
         if block.headings != item.headings or block.role not in ("paragraph", "list"):
             return ""
-        found = _mark(document.text, block)
         if text.endswith(":") and (block.role == "paragraph" or not (inner or (mark and found == mark))):
+            if len(text.split()) <= _TERM_WORDS and _mark(f"{text} ") in passed - {mark}:
+                return ""  # it leads to a list of its own, which ended at the item passed
             return " ".join(list(_sentences(text))[-1].split())
         if block.role == "paragraph":
             return ""
-        inner = found != mark if found else inner
+        if found:
+            inner = found != mark
+            passed.add(found)
     return ""
 
 
-def _mark(text: str, block: Block) -> str:
+def _mark(text: str) -> str:
     """Return how an item is marked: ``1`` for ``12.``, ``a`` for ``b)``, its bullet, ``a (1)`` for ``Size (5):``."""
-    found = _ITEM.match(text, block.start, block.end) if block.role == "list" else None
+    found = _ITEM.match(text)
     return re.sub(r"\d+", "1", re.sub(r"[a-z_]+", "a", found[0].strip().lower())) if found else ""
 
 

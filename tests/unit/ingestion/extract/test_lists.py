@@ -15,6 +15,7 @@ class Item:
     term: str = ""
     says: bool = True
     hangs: bool = False
+    text: str = ""
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,11 @@ def test_of_two_lists_marked_as_the_one_around_them_each_has_its_own_line():
 def test_a_line_from_before_the_chunk_leads_only_to_items_marked_as_the_first_one():
     levels = Levels("before:", kind_of(Item("b)")))
     assert [levels.lead_to(Item(mark)) for mark in ("b)", "c)", "4.")] == ["before:", "before:", ""]
+
+
+def test_terms_in_a_list_that_began_before_the_chunk_keep_their_line():
+    levels = Levels("before:", kind_of(Item("(2)")), within=True)
+    assert levels.lead_to(Item("(3)"), leads=True) == "before:"
+    levels.announce("inner:")
+    assert [levels.lead_to(Item(term=term, says=False)) for term in ("[0]", "[1]")] == ["inner:", "inner:"]
+    assert levels.lead_to(Item("(4)")) == "before:"

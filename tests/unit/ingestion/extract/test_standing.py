@@ -250,6 +250,45 @@ def test_items_of_a_list_in_a_list_take_the_line_above_them_and_the_next_item_do
     ]
 
 
+def test_a_term_above_a_list_leads_to_it_and_ends_the_list_of_the_term_before(read):
+    extraction = read(
+        ("paragraph", (), "The harbour has these offices:"),
+        ("list", (), "WATCH: Look out for ships, with the help of:"),
+        ("list", (), "• the telescope;"),
+        ("list", (), "• the radio."),
+        ("list", (), "PILOT:"),
+        ("list", (), "• bring ships to the pier;"),
+        ("list", (), "• measure how deep the water is."),
+        ("list", (), "GUARD: Lock the gates."),
+    )
+    assert values(extraction) == [
+        "WATCH: Look out for ships, with the help of: the telescope; the radio",
+        "The harbour has these offices: PILOT: bring ships to the pier; measure how deep the water is",
+        "The harbour has these offices: GUARD: Lock the gates",
+    ]
+
+
+@pytest.mark.parametrize("role", ["list", "paragraph"])
+def test_a_term_ends_the_list_of_the_first_term(read, role):
+    items = [("list", (), item) for item in ("• bring ships to the pier;", "GUARD: Lock all gates at night.")]
+    assert values(read((role, (), "PILOT:"), *items)) == [
+        "PILOT: bring ships to the pier",
+        "GUARD: Lock all gates at night.",
+    ]
+
+
+def test_a_term_ends_the_list_from_before_the_chunk(read):
+    extraction = read(
+        ("list", ("Offices",), "• measure how deep the water of the harbour is."),
+        ("list", ("Offices",), "GUARD: This office never sleeps."),
+        ("list", ("Offices",), "• Lock all the gates of the harbour in the evening."),
+        before="PILOT:\n• bring ships to the pier;",
+    )
+    first, _, last = values(extraction)
+    assert first.startswith("PILOT: measure")
+    assert "PILOT" not in last
+
+
 def test_a_chunk_that_begins_in_a_list_takes_the_line_that_leads_to_the_list(read):
     items = [("list", (), f"{name}: {kind}") for name, kind in (("pier", "stone"), ("crane", "iron"))]
     assert values(read(*items, before="The things in the port are:\nquay: stone")) == [

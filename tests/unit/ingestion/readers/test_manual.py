@@ -81,6 +81,22 @@ def test_the_source_of_a_page_is_read_by_its_macros(tmp_path: Path) -> None:
     ]
 
 
+def test_a_term_whose_description_is_a_list_leads_to_it(tmp_path: Path) -> None:
+    source = (
+        ".TH KETTLE 5\n.SH KEYS\n.TP\n.B SAFE\n.RS\n.IP \\(bu 2\nclose the lid;\n.IP \\(bu\nfill in water.\n.RE\n"
+        ".TP\n.B QUIET\n.IP\nDo not whistle.\n.PP\nLOUD\n.RS 4\n.IP 1. 4\nwhistle;\n.RE\n.PP\nNobody\n.RS 4\n.RE\n"
+    )
+    assert [text for _, _, text in parts(read(tmp_path, "kettle.5", source))] == [
+        "SAFE:",
+        "• close the lid;",
+        "• fill in water.",
+        "QUIET: Do not whistle.",
+        "LOUD:",
+        "1. whistle;",
+        "Nobody",
+    ]
+
+
 def test_a_printed_page_is_read_as_text_without_what_was_struck_twice(tmp_path: Path) -> None:
     text = (
         "KETTLE(1)                 Kitchen Commands                 KETTLE(1)\n\n"

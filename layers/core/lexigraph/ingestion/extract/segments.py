@@ -120,7 +120,7 @@ def _item(text: str, begin: int, body: int, stop: int, bullet: str) -> Segment:
 def _term_end(text: str, start: int, stop: int) -> int:
     """Return where ends what an item defines, on a line of its own or before a colon: ``-a, --all``; else 0."""
     inline = _INLINE_TERM.match(text, start, stop)
-    if inline and len(_BRACKETED.sub("", inline.group(1)).split()) <= _INLINE_WORDS:
+    if inline and is_short(inline.group(1)):
         return inline.end(1) + 1
     first, _, rest = text[start:stop].partition("\n")
     following = rest.split(maxsplit=1)
@@ -128,6 +128,11 @@ def _term_end(text: str, start: int, stop: int) -> int:
         return 0
     short = len(first.split()) <= _TERM_WORDS and len(first) + 1 + len(following[0]) < _WRAPPED_CHARS
     return start + len(first) if _OPTION.match(first) or (short and following[0][0].isupper()) else 0
+
+
+def is_short(term: str) -> bool:
+    """Tell whether a text has so few words, but for those in brackets, that it is a term before a colon."""
+    return len(_BRACKETED.sub("", term).split()) <= _INLINE_WORDS
 
 
 def _chat(text: str, lines: list[tuple[int, int]]) -> list[Segment]:

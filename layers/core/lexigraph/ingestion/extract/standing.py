@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from lexigraph.ingestion.extract.blocks import announces
-from lexigraph.ingestion.extract.lists import Levels, kind_of
-from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS
+from lexigraph.ingestion.extract.lists import MARKED, Levels, kind_of
+from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, is_short
 from lexigraph.ingestion.extract.words import listed
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact
 from lexigraph.model.normalise import entity_key
@@ -369,15 +369,18 @@ class _Section:
         items = list[list[Sentence]]()
         for _, part in groupby(run, key=lambda s: s.part):
             item = list(part)
-            if items and not (item[0].mark or item[0].term) and items[0][0].mark:
+            head = _leads_on(item[0]) and is_short(item[0].text) and kind_of(item[0])
+            if items and not (head or item[0].mark or item[0].term) and items[0][0].mark:
                 for s in item:  # a paragraph of the item above
                     s.part = items[-1][0].part
                 items[-1] += item
             else:
                 items.append(item)
-        levels = (
-            Levels(self._lead(announcing, ""), "") if announcing else Levels(before, kind_of(run[0]), within=bool(before))
-        )
+        if announcing:
+            alone = kind_of(announcing) and run[0].mark  # a term above its list, which ends at the next term
+            levels = Levels(self._lead(announcing, ""), MARKED if alone else "")
+        else:
+            levels = Levels(before, kind_of(run[0]), within=bool(before))
         lead, led = "", list[list[Sentence]]()
         for at, item in enumerate(items):
             announces_more = _leads_on(item[-1]) and at + 1 < len(items)

@@ -112,16 +112,25 @@ class _Page:
         elif name in ("TP", "TQ", "IP"):
             self._begin_item(name, _arguments(rest))
         elif name == "RS" and self._is_term():
-            self._term, self._lines, self._item = ["".join(self._lines).strip()], [], True
+            self._term, self._lines, self._item = [f"{self._read() or ', '.join(self._term)}:"], [], True
         elif name in _BREAKS:
+            if name == "RE" and not self._read():  # nothing stood further in
+                self._term = [term.removesuffix(":") for term in self._term]
             self._end(keep_item=name not in _NO_ITEM)
 
+    def _read(self) -> str:
+        return "".join(self._lines).strip()
+
     def _is_term(self) -> bool:
-        """Tell whether what was read is a term with its description further in, as DocBook writes them."""
-        text = "".join(self._lines).strip()
-        return bool(text) and not self._term and len(text) <= _MAX_TERM_CHARS and text[-1] not in ".:;?!"
+        """Tell whether what was read is a term with its description, or a list of it, further in."""
+        text, term = self._read(), ", ".join(self._term)
+        if bool(text) == bool(term) or _is_mark(term):
+            return False
+        return len(text or term) <= _MAX_TERM_CHARS and (text or term)[-1] not in ".:;?!"
 
     def _begin_item(self, name: str, given: list[str]) -> None:
+        if name == "IP" and not any(given[:1]) and self._term and not self._read():
+            return  # the description of the term above
         if name != "TQ":
             self._end()
         self._item = True
@@ -163,10 +172,15 @@ class _Page:
             self._builder.add(re.sub(r" *\n *", "\n", text) if not self._code else text, "code")
         elif term or text:
             said = " ".join(text.split())
-            marked = term in _BULLETS or re.fullmatch(r"\(?\w{1,3}[.)]", term)
-            whole = f"{term} {said}" if marked else f"{term}: {said}" if term and said else term or said
+            goes_on = _is_mark(term) or term.endswith(":")
+            whole = f"{term} {said}" if goes_on else f"{term}: {said}" if term and said else term or said
             self._builder.add(whole, "list" if self._item else "paragraph")
         self._item = self._item and keep_item
+
+
+def _is_mark(term: str) -> bool:
+    """Tell whether what an item hangs from is a bullet or a number."""
+    return term in _BULLETS or bool(re.fullmatch(r"\(?\w{1,3}[.)]", term))
 
 
 def _arguments(rest: str) -> list[str]:

@@ -187,6 +187,30 @@ b. It leaves no waste behind.
 """
 
 
+def test_a_numbered_question_of_several_lines_is_a_heading_where_others_are(tmp_path: Path) -> None:
+    text = (
+        "Questions about the harbour\n\n"
+        " 1. May I swim here?\n\n    No. The water is deep.\n\n"
+        " 2. Who pays for the lamps on the pier, and for the oil that is\n    burnt in them?\n\n    The town does.\n\n"
+        " 3. Is there a crane?\n\n    Yes, of iron.\n\n"
+        " 4. Is there a lighthouse?\n\n    Yes, of stone.\n\n"
+        " 5. Is there an inn?\n\n    Two of them.\n\n"
+        " 6. Is there a road?\n\n    Only a path.\n\n"
+        " 7. Boats are tied up at the pier in the order of their arrival and\n    are not moved.\n\n    Mind the rope.\n\n"
+        " 9. What about dogs and cats, which are not written of in any of the\n    rules?\n\n    They are kept on a lead.\n"
+    )
+    headings = {path[-1] for _, path, _ in parts(read(tmp_path, "faq.txt", text))}
+    assert "2. Who pays for the lamps on the pier, and for the oil that is burnt in them?" in headings
+    assert {heading[:2] for heading in headings} == {
+        "1.",
+        "2.",
+        "3.",
+        "4.",
+        "5.",
+        "6.",
+    }  # no sentence, no number out of order
+
+
 def test_a_licence_is_text_under_its_name(tmp_path: Path) -> None:
     document = read(tmp_path, "COPYING.txt", LICENCE)
     assert document.title == "THE HARBOUR PUBLIC LICENCE Version 1, 3 March 2026"
@@ -326,6 +350,19 @@ def test_numbered_paragraphs_are_items_and_not_headings(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("outer", "inner"), [("*", "-"), ("-", "-"), ("1.", "*")])
+def test_an_item_behind_a_list_within_the_one_before_is_of_the_outer_list(tmp_path: Path, outer: str, inner: str) -> None:
+    after = outer.replace("1", "2")
+    text = f"Changes of the harbour:\n\n  {outer} The crane is faster.\n    {inner} It was oiled.\n"
+    text += f"    {inner} It was painted.\n  {after} The pier is longer\n    than before.\n"
+    assert of_role(read(tmp_path, "changes.txt", text), "list") == [
+        f"{outer} The crane is faster.",
+        f"{inner} It was oiled.",
+        f"{inner} It was painted.",
+        f"{after} The pier is longer than before.",
+    ]
+
+
 @pytest.mark.parametrize("mark", ["7. ", "- ", "* "])
 def test_a_wrapped_line_that_begins_like_an_item_is_none(tmp_path: Path, mark: str) -> None:
     text = (
@@ -360,6 +397,22 @@ def test_terms_with_what_they_mean_in_a_second_column_are_items(tmp_path: Path) 
 def test_the_first_row_of_columns_is_their_header_when_it_stands_out(tmp_path: Path, first: str, row: str) -> None:
     text = first + "pan     10/tin     a flat one\nladle   11/tin     a deep one\nspoon   12/wood    a long one\n"
     assert of_role(read(tmp_path, "a.txt", text), "table")[-3] == row
+
+
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_a_line_above_a_list_further_in_leads_to_it(tmp_path: Path, gap: str) -> None:
+    text = "The offices of the harbour are described here, each with its duties, in no order at all.\n\n"
+    text += f"pilot\n{gap}    * bring ships to the pier;\n{gap}    * measure how deep the water is.\n\n"
+    text += f"guard (at night)\n{gap}    * lock the gates.\n\nNobody else.\n{gap}    * is paid.\n"
+    assert [text for _, _, text in parts(read(tmp_path, "a.txt", text))][1:] == [
+        "pilot:",
+        "* bring ships to the pier;",
+        "* measure how deep the water is.",
+        "guard (at night):",
+        "* lock the gates.",
+        "Nobody else.",
+        "* is paid.",
+    ]
 
 
 def test_a_notice_of_copyright_above_a_text_is_boilerplate_and_alone_it_is_text(tmp_path: Path) -> None:

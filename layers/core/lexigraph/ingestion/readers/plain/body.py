@@ -31,6 +31,8 @@ _OPTIONS_FIRST = re.compile(r"((?:--?\w\S*,? )*--?\w\S*) ([^-\s].*)")  # the tex
 _VERB = re.compile(r"(?:means?|is|are|refers?|denotes?|includes?|shall|has|have)\b")  # which makes a sentence with its term
 _APART = 2  # blanks between a word and what it means that no justified line has
 _MOST_TERMS = 4
+_MOST = 80  # characters of a line that leads to a list without a colon
+_TITLED = re.compile(r"^(?!.*(?:@|://)).*[\w)\]>\"'’”]$")  # a line that is neither a sentence nor an address
 
 
 class Body:
@@ -45,6 +47,8 @@ class Body:
         self._margin = margin
         self._width = width
         self._items: list[int] = []  # the columns where the text of open items begins
+        self._bullets: list[tuple[int, str]] = []  # and those where their bullets or numbers stand, with the sign
+        self._below: Line | None = None  # the first line of the run below
         self._code: list[str] = []
         self._code_indent = 0
         self._introduced = False  # the text before does not end with a full stop
@@ -55,7 +59,7 @@ class Body:
     def heading(self, level: int, text: str) -> None:
         """Begin a section."""
         self.close()
-        self._items = []
+        self._items, self._bullets = [], []
         self._introduced = self._colon = self.synopsis = False
         self._builder.heading(level, text)
 
@@ -65,8 +69,9 @@ class Body:
             self._builder.add("\n".join(self._code), "code")
             self._code = []
 
-    def add(self, run: Run) -> None:
-        """Add the lines of a run."""
+    def add(self, run: Run, below: Line | None = None) -> None:
+        """Add the lines of a run; ``below`` is the first line of the text below it."""
+        self._below = below
         if run.furniture:
             self._block("\n".join(line.text for line in run.lines), BOILERPLATE)
             return
@@ -142,10 +147,11 @@ class Body:
         self._introduced = not ends_sentence(text)
         self._colon = text.rstrip().endswith(":")
 
-    def _add_text(self, lines: Sequence[Line]) -> None:
+    def _add_text(self, lines: Sequence[Line], below: Line | None = None) -> None:
         if lines:
             role = "list" if self._items and lines[0].indent >= self._items[-1] - 1 else "paragraph"
-            self._block(unwrap(lines, self._width), role)
+            text = unwrap(lines, self._width)
+            self._block(f"{text}:" if below and _leads_to(lines, below) else text, role)
 
     def _add_records(self, lines: Sequence[Line]) -> None:
         """Add entries, an item each; lines further in go on with the entry above."""
@@ -166,10 +172,10 @@ class Body:
             return
         for number, line in enumerate(lines):
             if segment and self._begins(lines, number, segment):
-                self._add_segment(segment)
+                self._add_segment(segment, line)
                 segment = []
             segment.append(line)
-        self._add_segment(segment)
+        self._add_segment(segment, self._below)
 
     def _begins(self, lines: Sequence[Line], number: int, segment: Sequence[Line]) -> bool:
         """Tell whether a line begins something new: an item, a term, or a paragraph whose first line is indented."""
@@ -187,6 +193,8 @@ class Body:
         """Tell an item from a wrapped line that happens to begin with a dash or a number: indents and order decide."""
         line, first, above = lines[number], segment[0], lines[number - 1]
         own = number_of(line.text)
+        if line.indent < first.indent and (line.indent, _sign(line.text)) in self._bullets:
+            return True  # of a list around this one
         if bullet_end(first.text):
             hangs = len(segment) > 1 and segment[1].indent > first.indent
             if abs(line.indent - first.indent) < 2 and (hangs or not own or own == number_of(first.text) + 1):
@@ -201,10 +209,12 @@ class Body:
         )
         return own < 2 and (alone or goes_on)
 
-    def _add_segment(self, lines: Sequence[Line]) -> None:
+    def _add_segment(self, lines: Sequence[Line], below: Line | None) -> None:
         first = lines[0]
         while self._items and first.indent < self._items[-1] - 1:
             self._items.pop()
+        while self._bullets and first.indent <= self._bullets[-1][0]:
+            self._bullets.pop()
         if end := bullet_end(first.text):
             self._add_item(lines, first.indent + end)
             return
@@ -214,10 +224,11 @@ class Body:
         elif level and not wrapped(lines[level - 1], lines[level], self._width):
             self._add_term(lines[:level], lines[level:])
         else:
-            self._add_text(lines)
+            self._add_text(lines, below)
 
     def _add_item(self, lines: Sequence[Line], column: int) -> None:
         """Add a list item; what it introduces by a colon further in may be code."""
+        self._bullets.append((lines[0].indent, _sign(lines[0].text)))
         inner = next((n for n in range(1, len(lines)) if lines[n].indent > column + 1), 0)
         last = next((n for n in range(inner, len(lines)) if lines[n].indent <= column + 1), len(lines))
         if inner and lines[inner - 1].text.endswith(":") and is_code(lines[inner:last], introduced=True):
@@ -271,6 +282,18 @@ class Body:
         """Tell whether the description of a term ends before a line of it."""
         line = body[number]
         return bool(bullet_end(line.text)) and (line.indent > body[0].indent or self._is_item(body, number, body[:number]))
+
+
+def _sign(text: str) -> str:
+    """Return the bullet of an item, one sign for all numbers."""
+    return "1" if number_of(text) else text[0]
+
+
+def _leads_to(lines: Sequence[Line], below: Line) -> bool:
+    """Tell whether lines are a term or a title without a colon, and the line below is the first item of its list."""
+    text = lines[0].text
+    item = bullet_end(below.text) > 0 and number_of(below.text) < 2 and below.indent > lines[0].indent + 1
+    return item and len(lines) == 1 and len(text) <= _MOST and _TITLED.search(text) is not None and not in_columns(text)
 
 
 def _defined(term: str, said: str) -> str:

@@ -42,6 +42,7 @@ _NO_RELEASE = re.compile(r"^Copyright\b|\(c\)|©|://|[={}\\|]", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _MOST = 80  # characters of a heading
 _WORDS = 10
+_NUMBERED_LINES, _LONGEST = 4, 240  # lines and characters of a numbered heading
 _MIDDLE_LINES = 3  # of a centred heading, the longest of them in capitals
 _CENTRED = 8  # columns by which a centred line is further right than the text
 # levels by style; numbered lines and those further left count on from theirs
@@ -77,10 +78,13 @@ class Outline:
         self._outlined = self._numbered_styles()
         self._series = self._in_series()
         self._hashed = any((found := _marked(run)) and found.style[0] == "#" for run in runs)
+        self._number = ("", 0)  # of the last run numbered as headings are: what stands before its last part, and that
         self.headings: dict[int, Heading] = {}
         for number, run in enumerate(runs):
             if not run.furniture and (found := self._heading(number, run)):
                 self.headings[number] = found
+            if _style(run) in self._outlined:
+                self._number = _number(run.text)
 
     def _heading(self, number: int, run: Run) -> Heading | None:
         if found := _underlined(run) or _marked(run, one=self._hashed):
@@ -90,6 +94,8 @@ class Outline:
         alone = len(run.lines) == 1
         follows = self._runs[number + 1] if number + 1 < len(self._runs) else None
         if not alone:
+            if follows and (found := self._wrapped_title(run, follows)):
+                return found
             return self._outer(run, above=run.lines[1].indent) or self._centred(run, first=number == 0)
         if follows is None:
             return None
@@ -154,6 +160,19 @@ class Outline:
     def _serial(self, number: int) -> Heading | None:
         run = self._runs[number]
         return Heading(_OUTER, run.text, 1, f"outer{run.indent}") if number in self._series else None
+
+    def _wrapped_title(self, run: Run, below: Run) -> Heading | None:
+        """Return a numbered title or question of several lines, hanging under its first word, above text further in."""
+        style, found = _style(run), _NUMBERED.match(run.text)
+        if style not in self._outlined or found is None or len(run.lines) > _NUMBERED_LINES or below.indent <= run.indent:
+            return None
+        text = " ".join(line.text for line in run.lines)
+        before, last = self._number
+        hangs = all(line.indent == run.indent + found.start(3) for line in run.lines[1:])
+        title = text.endswith("?") or _reads_as_title(text[found.start(3) :])
+        if not (hangs and title and _number(text) == (before, last + 1)) or len(text) > _LONGEST:
+            return None
+        return Heading(_OUTER + found[1].count("."), text, len(run.lines), style)
 
     # ------------------------------------------------------------ by place
 
@@ -281,6 +300,13 @@ def _release(run: Run) -> str:
         return ""
     other = bullet_end(text) or _NO_RELEASE.search(text) or is_marked(run.lines)
     return "" if other or not _RELEASE.match(text) else _DIGITS.sub("0", text.split(maxsplit=1)[0].casefold())
+
+
+def _number(text: str) -> tuple[str, int]:
+    """Return what stands before the last part of the number of a numbered text, and that part."""
+    found = _NUMBERED.match(text)
+    before, _, last = found[1].rpartition(".") if found else ("", "", "")
+    return before, int(last) if last.isdigit() else 0
 
 
 def _is_numbered_title(run: Run) -> bool:

@@ -101,7 +101,8 @@ def _add(builder: TextBuilder, runs: Sequence[Run], *, titled: bool = False) -> 
         if rest.lines:
             own = is_contents([line.text for line in rest.lines], known) or is_signature(rest.text)
             rest.furniture = run.furniture or own
-            body.add(rest)
+            last = number + 1 == len(runs) or number + 1 in headings
+            body.add(rest, None if last else runs[number + 1].lines[0])
     body.close()
     return headings
 
