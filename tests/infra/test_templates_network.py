@@ -39,6 +39,20 @@ def test_no_way_leads_out_of_the_network(templates: OF, profile: str) -> None:
     assert services == {"s3", "dynamodb", "bedrock-runtime", "aoss-data"}
 
 
+def test_endpoints_pass_nothing_on_to_other_accounts(templates: OF, profile: str) -> None:
+    """With credentials that are brought along, text could else be put into a bucket or sent to a model elsewhere."""
+    for r in (r for name in (profile, "chosen", "placed") for r in templates(name).of("EC2::VPCEndpoint")):
+        gateway = r.properties["VpcEndpointType"] == "Gateway"
+        (statement,) = r.properties["PolicyDocument"]["Statement"]
+        assert statement == {
+            "Effect": "Allow",
+            "Principal": "*",
+            "Action": "*",
+            "Resource": "*",
+            "Condition": {"StringEquals": {f"aws:{'Resource' if gateway else 'Principal'}Account": "ACCOUNT"}},
+        }, r.name
+
+
 def test_a_rerank_model_that_was_chosen_has_its_endpoint_and_the_right_to_be_asked(templates: OF, profile: str) -> None:
     without, found = templates(profile), templates("chosen")
     (endpoint,) = (r for r in found.of("EC2::VPCEndpoint") if r.properties["ServiceName"].endswith("bedrock-agent-runtime"))
