@@ -20,6 +20,7 @@ WORK_DAYS = 14
 # what a service does with our key in the name of who asks it; of DynamoDB the least that its usage notes list
 _OF_KEY = {
     "s3": ("Decrypt", "GenerateDataKey"),
+    "sqs": ("Decrypt", "GenerateDataKey"),
     "dynamodb": (
         "Decrypt",
         "DescribeKey",
@@ -163,7 +164,7 @@ class DataStack(Stack):
         role.add_to_principal_policy(iam.PolicyStatement(actions=named, resources=resources))
 
     def key_statements(self, service: str) -> list[iam.PolicyStatement]:
-        """Return what lets somebody use our key, if there is one, by way of ``s3`` or ``dynamodb`` and by no other."""
+        """Return what lets somebody use our key, if there is one, by way of this service and by no other."""
         if self.key is None:
             return []
         return [
