@@ -28,7 +28,8 @@ TEND_HOURS = 6
 TEND = {"action": "tend"}  # what the schedule tells `remove`
 ATTEMPTS = 5  # of a message, before it lies in the dead-letter queue
 _MEMORY = {"parse": 2_048, "chunk": 2_048, "extract": 1_024, "build": 2_048, "finish": 1_024, "remove": 1_024}
-_INSIDE = ("build", "finish", "remove")  # who reaches graph and vectors
+_STORING = ("build", "finish", "remove")  # who reaches graph and vectors
+_READING = ("parse", "chunk")  # who reads strangers' files and needs nothing but buckets and registry
 _CAPPED = ("extract", "build")  # who asks most of the models, and of the graph
 
 
@@ -60,8 +61,8 @@ class IngestionStack(Stack):
                 deployment,
                 memory=_MEMORY[job],
                 seconds=900,
-                inside=job in _INSIDE,
-                files=job in ("parse", "chunk"),
+                inside="stores" if job in _STORING else "files" if job in _READING else "",
+                files=job in _READING,
                 layers=layers,
                 environment=environment,
                 scratch=2_048 if job == "parse" else 512,
@@ -70,7 +71,7 @@ class IngestionStack(Stack):
             for job in FUNCTIONS
         }
         for job, step in steps.items():
-            step.may(graph="write" if job in _INSIDE else "", artefacts="write", models=job in ("extract", "build"))
+            step.may(graph="write" if job in _STORING else "", artefacts="write", models=job in ("extract", "build"))
         if deployment.graph:
             deployment.graph.grant_load(steps["build"].own_role)
         data = deployment.data

@@ -12,7 +12,7 @@ _GATEWAYS = {"S3": ec2.GatewayVpcEndpointAwsService.S3, "DynamoDb": ec2.GatewayV
 
 
 class NetworkStack(Stack):
-    """Where graph and vectors can be reached from, and nothing else.
+    """Where graph and vectors can be reached from, and where files are read; nothing else.
 
     There is no NAT gateway and no public subnet, and endpoints lead to this account alone: S3 and DynamoDB to what it has,
     the others only who belongs to it. Of a network that was there already, whoever has it decides where its routes lead.
@@ -24,6 +24,9 @@ class NetworkStack(Stack):
         self.functions = ec2.SecurityGroup(
             self, "Functions", vpc=self.vpc, description="Functions that reach the stores", allow_all_outbound=False
         )
+        self.files = ec2.SecurityGroup(
+            self, "Files", vpc=self.vpc, description="Functions that read files", allow_all_outbound=False
+        )
         self.endpoints = ec2.SecurityGroup(
             self, "Endpoints", vpc=self.vpc, description="Endpoints of AWS services", allow_all_outbound=False
         )
@@ -34,7 +37,8 @@ class NetworkStack(Stack):
         self.functions.add_egress_rule(self.graph, ec2.Port.tcp(8182), "Neptune")
         self.graph.add_ingress_rule(self.functions, ec2.Port.tcp(8182), "functions")
         # gateway endpoints are reached by the public addresses of the service, which routes keep inside AWS
-        self.functions.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
+        for group in (self.functions, self.files):
+            group.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
         # the bulk loader reads from S3 by the way that functions take
         self.graph.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 by its gateway endpoint")
         self._profile = profile

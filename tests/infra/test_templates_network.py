@@ -126,6 +126,14 @@ def test_endpoints_are_reached_by_our_functions_over_https_and_by_nobody_else(te
     assert _ingress(found, "<network/Functions.GroupId>") == []
 
 
+def test_who_reads_files_reaches_s3_and_dynamodb_and_neither_graph_nor_other_endpoints(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (egress,) = found.one("EC2::SecurityGroup", "Files").properties["SecurityGroupEgress"]
+    assert (egress["CidrIp"], egress["FromPort"], egress["ToPort"]) == ("0.0.0.0/0", 443, 443)
+    for kind in ("EC2::SecurityGroupIngress", "EC2::SecurityGroupEgress"):  # nobody lets it in, nor it anybody
+        assert not [r.name for r in found.of(kind) if "<network/Files.GroupId>" in r.properties.values()]
+
+
 def test_functions_send_to_graph_endpoints_and_https_only(templates: OF, profile: str) -> None:
     found = templates(profile)
     inline = found.one("EC2::SecurityGroup", "Functions").properties["SecurityGroupEgress"]
