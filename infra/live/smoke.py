@@ -110,7 +110,7 @@ def _check_stacks(account: Account, name: str) -> None:
 
 
 def _whole(state: str) -> bool:
-    return state in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE")
+    return state in ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 
 
 def _check_audit(account: Account, cluster: str) -> None:
