@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any
 
-from infra.live.account import STACKS, Account
+from infra.live.account import STACKS, Account, opened
 from infra.live.given import Given, given
 from infra.live.preflight import cluster_state
 from infra.live.told import Failed, say, step
@@ -197,9 +197,10 @@ def main() -> int:
     """Return 0 when it is gone, or there was none; 1 when a stack stays, 2 when nobody agreed."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     asked = given("Takes a deployment down.")
-    account = Account(asked.region)
-    if not account.region:
-        sys.stderr.write("destroy: no region is known: make destroy REGION=us-west-2, or AWS_REGION\n")
+    try:
+        account = opened(asked.region)
+    except Failed as error:
+        sys.stderr.write(f"destroy: {error}\n")
         return 2
     destruction = Destruction(account, asked)
     destruction.tell()

@@ -343,6 +343,58 @@ def test_smoke_of_a_stack_that_is_missing_stops_there_and_fails(
     assert (told["failed"], told["deployment"]) == (3, NAME)
 
 
+@pytest.mark.parametrize("command", [smoke, destroy])
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [("credentials", "NoCredentials"), ("profile", "ProfileNotFound"), ("token", "ExpiredToken"), ("region", "no region")],
+)
+def test_who_is_not_known_to_aws_is_told_so_in_a_line(
+    server: AccountServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: Any,
+    missing: str,
+    says: str,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["command"])
+    if missing == "credentials":
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    elif missing == "profile":
+        monkeypatch.setenv("AWS_PROFILE", "nobody")
+    elif missing == "token":
+        server.answers["sts GetCallerIdentity"] = Refusal("ExpiredToken", "SECRET", 403)
+    else:
+        for name in ("REGION", "AWS_REGION", "AWS_DEFAULT_REGION"):
+            monkeypatch.delenv(name, raising=False)
+    assert command.main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line and "SECRET" not in line
+
+
+def test_smoke_without_the_right_to_look_at_the_cluster_says_that_alone(server: AccountServer) -> None:
+    deployed(server, Stacks())
+    server.answers |= {
+        "neptune DescribeDBClusters": Refusal("AccessDenied", "SECRET", 403),
+        "logs DescribeLogGroups": {"logGroups": [{"logGroupName": f"/aws/neptune/{NAME}/audit", "retentionInDays": 30}]},
+        "lambda Invoke": invoked,
+    }
+    found = smoke.smoke(Account(REGION), given("", []))
+    rows = {row.name: row for row in (next(found) for _ in range(3))}
+    assert [row.status for row in rows.values()] == ["ok", "failed", "ok"]
+    assert "AccessDenied" in rows["cluster"].error
+
+
+def test_an_update_that_was_rolled_back_is_no_deployment_that_works(server: AccountServer) -> None:
+    stacks = Stacks()
+    stacks.status[f"{NAME}-api"] = "UPDATE_ROLLBACK_COMPLETE"
+    deployed(server, stacks)
+    with pytest.raises(Failed, match="api is UPDATE_ROLLBACK_COMPLETE"):
+        smoke._check_stacks(Account(REGION), NAME)
+
+
 def test_an_audit_log_that_neptune_made_first_is_told(server: AccountServer) -> None:
     name = "/aws/neptune/c-1/audit"
     server.answers["logs DescribeLogGroups"] = {"logGroups": [{"logGroupName": name}]}
