@@ -33,13 +33,14 @@ class ObservabilityStack(Stack):
         key = deployment.data.key
         self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.id}")
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com")
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
         # a topic with a policy of its own has lost the one by which alarms of the account may publish
         self.topic.add_to_resource_policy(
             iam.PolicyStatement(
                 actions=["sns:Publish"],
                 principals=[alarms],
                 resources=[self.topic.topic_arn],
-                conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+                conditions=ours,
             )
         )
         if key:
@@ -47,6 +48,7 @@ class ObservabilityStack(Stack):
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 principals=[alarms],
                 resources=["*"],  # of a key's own policy: the key itself
+                conditions=ours,
             )
             key.add_to_resource_policy(cloudwatch_may)
         if profile.alarm_email:
