@@ -72,6 +72,7 @@ def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> 
         ("bootstrap", lambda: _bootstrap(account)),
         ("stacks", lambda: _stacks(account, name)),
         ("settings", lambda: _settings(account, profile, named)),
+        ("alarms", lambda: _alarms(profile)),
         ("cluster", lambda: _cluster(account, name)),
         ("collection", lambda: _collection(account, name)),
         ("concurrency", lambda: _concurrency(account, profile, name)),
@@ -168,6 +169,14 @@ def _settings(account: Account, profile: Profile, named: Collection[str]) -> Ite
         yield Finding("settings", "error", says, remedy)
     else:
         yield Finding("settings", "ok", says or "as they were deployed")
+
+
+def _alarms(profile: Profile) -> Iterator[Finding]:
+    if profile.alarm_email:
+        yield Finding("alarms", "ok", f"go to {profile.alarm_email}")
+    else:
+        remedy = "deploy with SET=alarm_email=you@example.org, or subscribe to the topic yourself"
+        yield Finding("alarms", "warning", "alarms and mails about the budget reach nobody", remedy)
 
 
 def _outputs(stack: Mapping[str, Any] | None) -> dict[str, str]:

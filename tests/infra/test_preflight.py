@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[AccountS
 
 
 def found(profile: Profile = PROFILES["dev"], region: str = REGION) -> list[Finding]:
-    return list(examine(Account(region), profile))
+    return list(examine(Account(region), replace(profile, alarm_email="ops@example.org")))
 
 
 def test_an_account_that_is_ready_has_nothing_to_mend(account: AccountServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,6 +254,12 @@ def test_what_is_missing_is_named_with_its_remedy(
     assert evidence in finding.evidence
     assert remedy in finding.remedy
     assert SECRET not in preflight.as_json(findings), "what a service says in its own words stays here"
+
+
+def test_alarms_that_reach_nobody_are_told(account: AccountServer) -> None:
+    (finding,) = [f for f in preflight.looked_at(given("", [])) if f.level != "ok"]
+    assert (finding.name, finding.level) == ("alarms", "warning")
+    assert "alarm_email=" in finding.remedy
 
 
 def deployed_with(account: AccountServer, **settings: Any) -> None:
