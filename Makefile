@@ -167,7 +167,7 @@ release: $(VENV)/infra  ## check, build and test a release: make release VERSION
 emulate: $(VENV)/infra $(VENV)/emulator node_modules/.bin/cdk web  ## deploy to an emulator on loopback and drive it from upload to answer
 	@$(BIN)/python -m infra.emulate
 
-# PROFILE=dev|prod, REGION=, SET="name=value ...", YES=1; credentials as boto3 takes them, AWS_PROFILE too
+# PROFILE=dev|prod, REGION=, SET="name=value ...", RESET=1, YES=1; credentials as boto3 takes them, AWS_PROFILE too
 preflight: $(VENV)/infra node_modules/.bin/cdk  ## look whether an account is ready: make preflight PROFILE=dev REGION=us-west-2
 	@$(BIN)/python -m infra.live.preflight
 

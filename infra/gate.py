@@ -3,8 +3,9 @@
     python -m infra.gate            compares, and fails on what it finds
     python -m infra.gate --release  renews what is kept of the release in infra/released
 
-Of a release all resources that hold data are kept, and those whose replacement would replace them. What CloudFormation
-replaces is in the schemas of its resources (createOnlyProperties), which cfn-lint brings.
+Of a release all resources that hold data are kept, and those whose replacement would replace them; so are its exports, of
+which CloudFormation takes none away while a stack imports it. What CloudFormation replaces is in the schemas of its
+resources (createOnlyProperties), which cfn-lint brings.
 """
 
 import json
@@ -27,6 +28,7 @@ HOLDING = (
     "AWS::S3::Bucket",
     "AWS::SQS::Queue",
 )
+EXPORT = "export"  # in place of a type
 _POLICIES = ("DeletionPolicy", "UpdateReplacePolicy")
 _KEEPS = {"Retain": 2, "RetainExceptOnCreate": 2, "Snapshot": 1}  # anything else: deleted
 # what stands between somebody's mistake and the data
@@ -35,18 +37,20 @@ Resources = dict[str, dict[str, Any]]
 
 
 def resources_of(assembly: Path) -> Resources:
-    """Return the resources of an assembly by ``STACK/LOGICAL_ID``."""
-    return {
-        f"{path.name.removesuffix('.template.json')}/{name}": resource
-        for path in sorted(assembly.glob("*.template.json"))
-        for name, resource in json.loads(path.read_text("utf-8"))["Resources"].items()
-    }
+    """Return the resources of an assembly by ``STACK/LOGICAL_ID``, and the exports by their names."""
+    found: Resources = {}
+    for path in sorted(assembly.glob("*.template.json")):
+        stack, template = path.name.removesuffix(".template.json"), json.loads(path.read_text("utf-8"))
+        found |= {f"{stack}/{name}": resource for name, resource in template["Resources"].items()}
+        exports = [output["Export"]["Name"] for output in template.get("Outputs", {}).values() if "Export" in output]
+        found |= {name: {"Type": EXPORT} for name in exports}
+    return found
 
 
 def kept(found: Resources) -> Resources:
-    """Return of the resources those that hold data, and those that these cannot change their reference to."""
+    """Return of the resources those that hold data, those that these cannot change their reference to, and exports."""
     chosen: Resources = {}
-    left = [name for name, resource in found.items() if resource["Type"] in HOLDING]
+    left = [name for name, resource in found.items() if resource["Type"] in (*HOLDING, EXPORT)]
     while left:
         name = left.pop()
         if name in found and name not in chosen:
@@ -78,6 +82,8 @@ def problems(before: Resources, now: Resources) -> list[str]:
         replaced |= more
     told: list[str] = []
     for name, resource in before.items():
+        if resource["Type"] == EXPORT and name not in now:
+            told.append(f"the export {name} is gone, which stacks of the last release import: keep it one release more")
         if resource["Type"] not in HOLDING:
             continue
         if name not in now:
@@ -99,6 +105,8 @@ def _replaces(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def _fixed(resource: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a resource that cannot change while it stays, None for those not given."""
+    if resource["Type"] == EXPORT:
+        return {}
     from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]  # has no types
 
     try:

@@ -197,6 +197,11 @@ def _check_names(profile: Profile) -> None:
         raise ValueError(f"boundary {profile.boundary!r}: give the ARN of a policy, or the name of one in this account")
 
 
+def settings_of(profile: Profile) -> dict[str, Any]:
+    """Return what the command line may change of a profile, as it is, by the names that it has there."""
+    return {name: getattr(profile, _FIELDS.get(name, name)) for name in CHANGEABLE}
+
+
 def _check_network(profile: Profile) -> None:
     """Raise ``ValueError`` for a network of the account that is not told wholly, or in another form than AWS's."""
     told = {name: getattr(profile, name) for name in _IDS}

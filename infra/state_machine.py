@@ -42,13 +42,22 @@ _LAMBDA = [
     "Sandbox.Timedout",
     "States.Timeout",
 ]
+# what passes within minutes after a deployment, or when a function was not called for weeks: interfaces, snapshots, its code
+_NOT_READY = [
+    "Lambda.EC2ThrottledException",
+    "Lambda.ENINotReadyException",
+    "Lambda.ResourceNotReadyException",
+    "Lambda.SnapStartNotReadyException",
+]
 # what the functions raise, by the names of the classes
 _BUSY = {"IntervalSeconds": 2, "BackoffRate": 2.0, "MaxAttempts": 6, "MaxDelaySeconds": 120, "JitterStrategy": "FULL"}
 _HELD = {"IntervalSeconds": 10, "BackoffRate": 1.5, "MaxAttempts": 30, "MaxDelaySeconds": 60, "JitterStrategy": "FULL"}
 # no environment is free: hours when thousands of files come at once
 _CROWDED = {"IntervalSeconds": 2, "BackoffRate": 2.0, "MaxAttempts": 400, "MaxDelaySeconds": 120, "JitterStrategy": "FULL"}
+_WAKING = {"IntervalSeconds": 15, "BackoffRate": 2.0, "MaxAttempts": 12, "MaxDelaySeconds": 120, "JitterStrategy": "FULL"}
 RETRY = [
     {"ErrorEquals": ["Lambda.TooManyRequestsException"], **_CROWDED},
+    {"ErrorEquals": _NOT_READY, **_WAKING},
     {"ErrorEquals": ["Conflict"], **_HELD},
     {"ErrorEquals": ["StoreUnavailable", "ModelUnavailable", "Refused", *_LAMBDA], **_BUSY},
 ]

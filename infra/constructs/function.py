@@ -19,6 +19,7 @@ from infra.settings import Profile
 from infra.stacks.data import DOCUMENTS
 
 Rights = Literal["read", "write", ""]
+Inside = Literal["stores", "files", ""]
 # a function in a VPC makes its own network interfaces, whose ids nobody knows before
 _INTERFACES = ("CreateNetworkInterface", "DescribeNetworkInterfaces", "DeleteNetworkInterface", "DescribeSubnets")
 
@@ -50,7 +51,8 @@ def _layer(stack: Stack, deployment: Deployment, name: str) -> lambda_.LayerVers
 class Function(lambda_.Function):
     """The function in ``functions/<job>/handler.py``, with the settings of the deployment and those in ``environment``.
 
-    ``inside`` puts it into the VPC, where there is one. ``files`` gives it the layer that reads files, too. ``most`` is how
+    ``inside`` puts it into the VPC, where there is one: where it reaches all that the VPC leads to (``stores``), or S3 and
+    DynamoDB alone (``files``). ``files`` gives it the layer that reads files, too. ``most`` is how
     many environments it may have, and is sure to get; 0: as many as the account gives. ``snap_start`` asks for snapshots of
     its initialised environment where the profile takes any; callers then use :attr:`target`.
     """
@@ -64,7 +66,7 @@ class Function(lambda_.Function):
         memory: int,
         seconds: int,
         environment: Mapping[str, str] | None = None,
-        inside: bool = False,
+        inside: Inside = "",
         files: bool = False,
         snap_start: bool = False,
         handler: str = "",
@@ -106,7 +108,7 @@ class Function(lambda_.Function):
             snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if snaps else None,
             vpc=network.vpc if network else None,
             vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED) if network else None,
-            security_groups=[network.functions] if network else None,
+            security_groups=[network.functions if inside == "stores" else network.files] if network else None,
         )
         self.job, self.own_role, self.most = job, role, most
         self._deployment = deployment

@@ -4,6 +4,7 @@ import os
 from functools import cached_property
 from typing import Any
 
+from infra.live.told import Failed
 from lexigraph.aws import code_of, region_set
 
 STACKS = ("data", "network", "graph", "vector", "ingestion", "api", "observability")  # in the order of their making
@@ -65,3 +66,17 @@ class Account:
         """Return the resources of a stack, by its name or id; a deleted one is known by its id."""
         pages = self.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack)
         return [resource for page in pages for resource in page["StackResourceSummaries"]]
+
+
+def opened(region: str) -> Account:
+    """Return an account that answers. Raise :class:`Failed` where no region is known, or nobody who may ask."""
+    try:
+        account = Account(region)
+        found = account.region and account.number
+    except Exception as error:  # noqa: BLE001  # botocore's many: none are there, or AWS refuses them
+        kind = code_of(error) or type(error).__name__
+        remedy = "aws configure, AWS_PROFILE or a role; renew what expired"
+        raise Failed(f"AWS is not asked with these credentials ({kind}): {remedy}") from None
+    if not found:
+        raise Failed("no region is known: REGION=us-west-2, or AWS_REGION")
+    return account

@@ -1,7 +1,8 @@
 """Deploys a profile into an account: ``make deploy [PROFILE=dev] [REGION=us-west-2] [SET="alarm_email=a@example.org"]``.
 
-The account is looked at first (:mod:`infra.live.preflight`), and an error stops here. The CDK is bootstrapped where it is
-not yet. Then the templates are synthesized and deployed; what CloudFormation says of them is on the screen.
+The account is looked at first (:mod:`infra.live.preflight`), and an error stops here; one is a setting that would change
+though nobody named it, unless ``RESET=1``. The CDK is bootstrapped where it is not yet. Then the templates are synthesized
+and deployed; what CloudFormation says of them is on the screen.
 """
 
 import signal

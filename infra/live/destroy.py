@@ -2,8 +2,9 @@
 
 Stacks are deleted the other way round than they were made, as `cdk destroy` does, but by CloudFormation itself: that needs
 neither templates nor layers, and deletes what is there rather than what a checkout says. Where the profile keeps no data,
-buckets are emptied in all versions, once nothing is left that would take their changes for documents. A stopped cluster is
-started first, since it cannot be deleted otherwise. In the end it says what is left, and what that costs.
+buckets are emptied in all versions, once nothing is left that would take their changes for documents, and once more when
+their stack goes: S3 notes accesses hours later, also after it was told not to. A stopped cluster is started first, since it
+cannot be deleted otherwise. In the end it says what is left, and what that costs.
 """
 
 import signal
@@ -11,7 +12,7 @@ import sys
 import time
 from typing import Any
 
-from infra.live.account import STACKS, Account
+from infra.live.account import STACKS, Account, opened
 from infra.live.given import Given, given
 from infra.live.preflight import cluster_state
 from infra.live.told import Failed, say, step
@@ -20,6 +21,7 @@ from lexigraph.aws import code_of
 _READERS = ("observability", "api", "ingestion")  # go before buckets are emptied
 _LOOK_SECONDS, _STACK_SECONDS, _START_SECONDS = 10.0, 5_400.0, 2_400.0
 _DELETED = "DELETE_COMPLETE"
+_EMPTIED = 5  # times at most, as notes of accesses may come between emptying and deleting
 # what may be left, and what it costs a month
 COSTS = {
     "AWS::S3::Bucket": "$0.023 a GB",
@@ -73,8 +75,8 @@ class Destruction:
             self._delete(name)
         if not self._asked.profile.keep_data and "data" in self._stacks:
             for bucket in self._buckets():
-                with step(f"{bucket} emptied"):
-                    empty(self._account.client("s3"), bucket)
+                stop_notes(self._account.client("s3"), bucket)
+            self._empty()
         for name in reversed(STACKS):
             self._delete(name)
 
@@ -92,6 +94,11 @@ class Destruction:
                     raise Failed(f"{cluster} is {state} after {_START_SECONDS:.0f} s: run make destroy again later")
                 time.sleep(self._pause)
 
+    def _empty(self) -> None:
+        for bucket in self._buckets():
+            with step(f"{bucket} emptied"):
+                empty(self._account.client("s3"), bucket)
+
     def _buckets(self) -> list[str]:
         """Return the buckets, the one last that notes accesses to the others."""
         resources = self._account.resources(f"{self._asked.name}-data")
@@ -107,16 +114,27 @@ class Destruction:
             arn = str(stack.get("StackId") or stack["StackName"])
             if stack.get("EnableTerminationProtection"):  # whoever has typed the name means it
                 self._cloudformation.update_termination_protection(EnableTerminationProtection=False, StackName=arn)
-            self._cloudformation.delete_stack(StackName=arn)
-            deadline = time.monotonic() + _STACK_SECONDS
-            while (found := self._account.stack(arn)) and found["StackStatus"] not in (_DELETED, "DELETE_FAILED"):
-                if time.monotonic() > deadline:
-                    raise Failed(f"{stack['StackName']} is still being deleted: run make destroy again later")
-                time.sleep(self._pause)
-            resources = self._account.resources(arn) if found else []
-            if found and found["StackStatus"] != _DELETED:
+            for _ in range(_EMPTIED):
+                if name == "data" and not self._asked.profile.keep_data:
+                    self._empty()
+                gone, resources = self._deleted(arn, stack["StackName"])
+                if gone or not any(map(_is_full, resources)):
+                    break
+            if not gone:
                 raise Failed(self._why(stack, resources))
             self.left += [_named(r) for r in resources if r["ResourceStatus"] == "DELETE_SKIPPED"]
+
+    def _deleted(self, arn: str, name: str) -> tuple[bool, list[dict[str, Any]]]:
+        """Delete a stack; return whether it is gone, and its resources."""
+        self._cloudformation.delete_stack(StackName=arn)
+        deadline = time.monotonic() + _STACK_SECONDS
+        time.sleep(self._pause)  # or the state of a deletion before this one may be seen
+        while (found := self._account.stack(arn)) and found["StackStatus"] not in (_DELETED, "DELETE_FAILED"):
+            if time.monotonic() > deadline:
+                raise Failed(f"{name} is still being deleted: run make destroy again later")
+            time.sleep(self._pause)
+        gone = not found or found["StackStatus"] == _DELETED
+        return gone, self._account.resources(arn) if found else []
 
     def _why(self, stack: dict[str, Any], resources: list[dict[str, Any]]) -> str:
         held = [r for r in resources if r["ResourceStatus"] == "DELETE_FAILED"]
@@ -139,6 +157,21 @@ class Destruction:
 def _named(resource: dict[str, Any]) -> tuple[str, str]:
     name = resource.get("PhysicalResourceId") or resource["LogicalResourceId"]
     return str(resource["ResourceType"]), str(name)
+
+
+def _is_full(resource: dict[str, Any]) -> bool:
+    """Whether it is a bucket that could not be deleted because something came into it."""
+    failed = resource["ResourceType"] == "AWS::S3::Bucket" and resource["ResourceStatus"] == "DELETE_FAILED"
+    return failed and "not empty" in resource.get("ResourceStatusReason", "")
+
+
+def stop_notes(s3: Any, bucket: str) -> None:
+    """Have accesses to a bucket noted no more. One that is gone is passed over."""
+    try:
+        s3.put_bucket_logging(Bucket=bucket, BucketLoggingStatus={})
+    except Exception as error:
+        if code_of(error) != "NoSuchBucket":
+            raise
 
 
 def empty(s3: Any, bucket: str) -> None:
@@ -164,9 +197,10 @@ def main() -> int:
     """Return 0 when it is gone, or there was none; 1 when a stack stays, 2 when nobody agreed."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     asked = given("Takes a deployment down.")
-    account = Account(asked.region)
-    if not account.region:
-        sys.stderr.write("destroy: no region is known: make destroy REGION=us-west-2, or AWS_REGION\n")
+    try:
+        account = opened(asked.region)
+    except Failed as error:
+        sys.stderr.write(f"destroy: {error}\n")
         return 2
     destruction = Destruction(account, asked)
     destruction.tell()

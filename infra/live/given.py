@@ -1,23 +1,32 @@
-"""What the commands are given: ``PROFILE``, ``REGION``, ``SET`` and ``YES``, of make or of the environment."""
+"""What the commands are given: ``PROFILE``, ``REGION``, ``SET``, ``RESET`` and ``YES``, of make or of the environment.
+
+Settings in the context of ``cdk.json`` hold, too, where ``SET`` does not name them.
+"""
 
 import argparse
+import json
 import os
 import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from infra.layers import ROOT
 from infra.settings import CHANGEABLE, PROFILES, Profile, profile_of
 
 
 @dataclass(frozen=True)
 class Given:
-    """A profile with what was changed of it (``context``), the region, and whether to ask before what cannot be undone."""
+    """A profile with what was changed of it (``context``), the region, and what was agreed to.
+
+    ``yes``: nobody is asked before what cannot be undone. ``reset``: what ``context`` does not name goes back to default.
+    """
 
     profile: Profile
     context: dict[str, str]
     region: str
     yes: bool
     json: bool
+    reset: bool = False
 
     @property
     def name(self) -> str:
@@ -34,6 +43,8 @@ def given(about: str, arguments: list[str] | None = None) -> Given:
     said = os.environ.get("SET") or ""
     parser.add_argument("--set", default=said, help="changes of the profile, as 'alarm_email=a@b.org neptune_max=8'")
     parser.add_argument("--yes", action="store_true", default=os.environ.get("YES") == "1", help="do not ask")
+    reset = os.environ.get("RESET") == "1"
+    parser.add_argument("--reset", action="store_true", default=reset, help="settings not named go back to the profile")
     parser.add_argument("--json", action="store_true", help="print JSON")
     read = parser.parse_args(arguments)
     changes = dict(part.partition("=")[::2] for part in shlex.split(read.set))
@@ -41,9 +52,16 @@ def given(about: str, arguments: list[str] | None = None) -> Given:
         parser.error(f"SET: {min(unknown)!r} is not known: use {', '.join(CHANGEABLE)}")
     if read.profile not in on_aws:
         parser.error(f"PROFILE: {read.profile!r} is not known: use {', '.join(on_aws)}")
+    changes = {**_of_file(), **changes}
     context: dict[str, Any] = {"profile": read.profile, **changes}
     try:
         profile = profile_of(context)
     except ValueError as error:
         parser.error(f"SET: {error}")
-    return Given(profile, changes, read.region, read.yes, read.json)
+    return Given(profile, changes, read.region, read.yes, read.json, read.reset)
+
+
+def _of_file() -> dict[str, str]:
+    """Return the settings in the context of ``cdk.json``, which the CDK reads by itself."""
+    context = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]
+    return {name: str(context[name]) for name in CHANGEABLE if name in context}

@@ -8,9 +8,10 @@ in its own words, which may hold identifiers of credentials.
 """
 
 import json
+import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from infra.layers import ROOT
 from infra.live.account import Account
 from infra.live.given import Given, given
 from infra.live.told import say, table
-from infra.settings import ZONES, Profile
+from infra.settings import CHANGEABLE, ZONES, Profile, settings_of
 from lexigraph.aws import code_of
 from lexigraph.inference.bedrock import BedrockReranker
 from lexigraph.inference.bedrock_client import BedrockClient
@@ -55,8 +56,11 @@ class Finding:
     remedy: str = ""
 
 
-def examine(account: Account, profile: Profile) -> Iterator[Finding]:
-    """Yield what is found; without credentials or a region nothing else is looked at."""
+def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> Iterator[Finding]:
+    """Yield what is found; without credentials or a region nothing else is looked at.
+
+    ``named`` are the settings that somebody gave: what else would change of a deployment that is there is an error.
+    """
     yield from _tools()
     for needed in (_credentials, _region):
         found = list(_looked(needed.__name__, lambda needed=needed: needed(account)))  # type: ignore[misc]  # bound now
@@ -67,6 +71,8 @@ def examine(account: Account, profile: Profile) -> Iterator[Finding]:
     for what, look in (
         ("bootstrap", lambda: _bootstrap(account)),
         ("stacks", lambda: _stacks(account, name)),
+        ("settings", lambda: _settings(account, profile, named)),
+        ("alarms", lambda: _alarms(profile)),
         ("cluster", lambda: _cluster(account, name)),
         ("collection", lambda: _collection(account, name)),
         ("concurrency", lambda: _concurrency(account, profile, name)),
@@ -145,11 +151,41 @@ def _stacks(account: Account, name: str) -> Iterator[Finding]:
         yield Finding("stacks", "ok", f"{len(states)} there, to be updated" if states else "none yet")
 
 
+def _settings(account: Account, profile: Profile, named: Collection[str]) -> Iterator[Finding]:
+    """Compare with the last deployment: a setting that was left out this time would go back without a word."""
+    stack = account.stack(profile.stack("data"))
+    told = _outputs(stack).get("Settings")
+    if not stack or told is None:
+        remedy = "give the same SET as the last time; from this deployment on it is compared"
+        older = Finding("settings", "warning", "the deployment that is there does not tell its settings", remedy)
+        yield older if stack else Finding("settings", "ok", "none yet")
+        return
+    before, now = json.loads(told), settings_of(profile)
+    changed = [name for name in now if name in before and before[name] != now[name]]
+    says = "; ".join(f"{name} was {before[name]!r}, would be {now[name]!r}" for name in changed)
+    unnamed = [f"{name}={before[name]}" for name in changed if name not in named]
+    if unnamed:
+        remedy = f'keep it with SET="{shlex.join(unnamed)}" beside what you give; or take the values of the profile: RESET=1'
+        yield Finding("settings", "error", says, remedy)
+    else:
+        yield Finding("settings", "ok", says or "as they were deployed")
+
+
+def _alarms(profile: Profile) -> Iterator[Finding]:
+    if profile.alarm_email:
+        yield Finding("alarms", "ok", f"go to {profile.alarm_email}")
+    else:
+        remedy = "deploy with SET=alarm_email=you@example.org, or subscribe to the topic yourself"
+        yield Finding("alarms", "warning", "alarms and mails about the budget reach nobody", remedy)
+
+
+def _outputs(stack: Mapping[str, Any] | None) -> dict[str, str]:
+    return {o["OutputKey"]: o["OutputValue"] for o in (stack or {}).get("Outputs", ())}
+
+
 def cluster_state(account: Account, name: str) -> tuple[str, str]:
     """Return the id and the state of a deployment's cluster, empty where there is none."""
-    stack = account.stack(f"{name}-graph")
-    outputs = {o["OutputKey"]: o["OutputValue"] for o in (stack or {}).get("Outputs", ())}
-    cluster = outputs.get("ClusterId", "")
+    cluster = _outputs(account.stack(f"{name}-graph")).get("ClusterId", "")
     if not cluster:
         return "", ""
     try:
@@ -320,7 +356,7 @@ def looked_at(asked: Given) -> list[Finding]:
     except Exception as error:  # noqa: BLE001  # botocore's: a profile or a file that cannot be used
         remedy = "aws configure list shows what AWS's tools read; look at AWS_PROFILE"
         return [Finding("credentials", "error", f"cannot be read: {type(error).__name__}", remedy)]
-    return list(examine(account, asked.profile))
+    return list(examine(account, asked.profile, CHANGEABLE if asked.reset else asked.context))
 
 
 def main() -> int:

@@ -138,9 +138,9 @@ class ApiStack(Stack):
             "authorize": Function(
                 self, "authorize", deployment, environment=environment, memory=512, seconds=10, snap_start=True
             ),
-            "query": Function(self, "query", deployment, **behind, memory=2_048, inside=True),
+            "query": Function(self, "query", deployment, **behind, memory=2_048, inside="stores"),
             "manage": Function(self, "manage", deployment, **managing, memory=1_024, files=True, layers=layers),
-            "curate": Function(self, "curate", deployment, **answering(_DECIDE_SECONDS), memory=1_024, inside=True),
+            "curate": Function(self, "curate", deployment, **answering(_DECIDE_SECONDS), memory=1_024, inside="stores"),
         }
 
     def _streaming(self, deployment: Deployment, environment: Mapping[str, str]) -> dict[str, Function]:
@@ -158,7 +158,7 @@ class ApiStack(Stack):
         streams = {**environment, **of_adapter}
         follows = {**streams, "LEXIGRAPH_API_FOLLOW": str(_FOLLOW_SECONDS)}
         return {
-            "stream": Function(self, "stream", deployment, **behind, environment=streams, memory=2_048, inside=True),
+            "stream": Function(self, "stream", deployment, **behind, environment=streams, memory=2_048, inside="stores"),
             "follow": Function(self, "follow", deployment, **behind, environment=follows, memory=1_024),
         }
 

@@ -1,5 +1,6 @@
 """Data: the bucket that documents are dropped into, the bucket of what is made of them, the registry, and the key."""
 
+import json
 from collections.abc import Sequence
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
@@ -10,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.registry_rights import RegistryRight
-from infra.settings import Profile
+from infra.settings import Profile, settings_of
 from lexigraph.storage.dynamodb import table as layout
 
 # in the bucket of artefacts: texts and tables to keep, what steps hand on, and batches for Bedrock
@@ -19,6 +20,7 @@ WORK_DAYS = 14
 # what a service does with our key in the name of who asks it; of DynamoDB the least that its usage notes list
 _OF_KEY = {
     "s3": ("Decrypt", "GenerateDataKey"),
+    "sqs": ("Decrypt", "GenerateDataKey"),
     "dynamodb": (
         "Decrypt",
         "DescribeKey",
@@ -52,6 +54,8 @@ class DataStack(Stack):
         for prefix in (WORK, BULK):
             self.artefacts.add_lifecycle_rule(prefix=f"{prefix}/", expiration=Duration.days(WORK_DAYS))
         self.table, self.started = self._registry(profile), self._begun(profile)
+        # the next deployment looks here whether it would change anything that nobody asked it to: infra/live/preflight.py
+        CfnOutput(self, "Settings", value=json.dumps(settings_of(profile)))
         CfnOutput(self, "DocumentsBucket", value=self.documents.bucket_name)
         CfnOutput(self, "RegistryTable", value=self.table.table_name)
         CfnOutput(self, "BulkPlace", value=f"s3://{self.artefacts.bucket_name}/{BULK}?region={Aws.REGION}")
@@ -160,7 +164,7 @@ class DataStack(Stack):
         role.add_to_principal_policy(iam.PolicyStatement(actions=named, resources=resources))
 
     def key_statements(self, service: str) -> list[iam.PolicyStatement]:
-        """Return what lets somebody use our key, if there is one, by way of ``s3`` or ``dynamodb`` and by no other."""
+        """Return what lets somebody use our key, if there is one, by way of this service and by no other."""
         if self.key is None:
             return []
         return [

@@ -8,6 +8,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
@@ -27,7 +28,8 @@ TEND_HOURS = 6
 TEND = {"action": "tend"}  # what the schedule tells `remove`
 ATTEMPTS = 5  # of a message, before it lies in the dead-letter queue
 _MEMORY = {"parse": 2_048, "chunk": 2_048, "extract": 1_024, "build": 2_048, "finish": 1_024, "remove": 1_024}
-_INSIDE = ("build", "finish", "remove")  # who reaches graph and vectors
+_STORING = ("build", "finish", "remove")  # who reaches graph and vectors
+_READING = ("parse", "chunk")  # who reads strangers' files and needs nothing but buckets and registry
 _CAPPED = ("extract", "build")  # who asks most of the models, and of the graph
 
 
@@ -42,7 +44,7 @@ class IngestionStack(Stack):
         self.queue, self.dead = self._queues(data.key)
         self._note_changes(profile, data)
         self.start = self._start(deployment)
-        self._note_ended(profile)
+        self._note_ended(profile, data)
         self._tend()
         if profile.aws and model_arns(profile.llm):
             BatchInference(self, "Bulk", model=profile.llm, data=data)
@@ -59,8 +61,8 @@ class IngestionStack(Stack):
                 deployment,
                 memory=_MEMORY[job],
                 seconds=900,
-                inside=job in _INSIDE,
-                files=job in ("parse", "chunk"),
+                inside="stores" if job in _STORING else "files" if job in _READING else "",
+                files=job in _READING,
                 layers=layers,
                 environment=environment,
                 scratch=2_048 if job == "parse" else 512,
@@ -69,7 +71,7 @@ class IngestionStack(Stack):
             for job in FUNCTIONS
         }
         for job, step in steps.items():
-            step.may(graph="write" if job in _INSIDE else "", artefacts="write", models=job in ("extract", "build"))
+            step.may(graph="write" if job in _STORING else "", artefacts="write", models=job in ("extract", "build"))
         if deployment.graph:
             deployment.graph.grant_load(steps["build"].own_role)
         data = deployment.data
@@ -167,8 +169,26 @@ class IngestionStack(Stack):
         self.machine.grant_start_execution(start)
         return start
 
-    def _note_ended(self, profile: Profile) -> None:
-        """Tell `finish` of executions that ended without having said why: aborted, timed out, or lost."""
+    def _note_ended(self, profile: Profile, data: DataStack) -> None:
+        """Tell `finish` of executions that ended without having said why: aborted, timed out, or lost.
+
+        What EventBridge cannot hand over, and what `finish` fails at three times, becomes a dead letter.
+        """
+        finish = self.steps["finish"]
+        if profile.aws:
+            lambda_.CfnEventInvokeConfig(
+                self,
+                "Untold",
+                function_name=finish.function_name,
+                qualifier="$LATEST",
+                maximum_retry_attempts=2,
+                destination_config=lambda_.CfnEventInvokeConfig.DestinationConfigProperty(
+                    on_failure=lambda_.CfnEventInvokeConfig.OnFailureProperty(destination=self.dead.queue_arn)
+                ),
+            ).node.add_dependency(finish.own_role)  # with its rights, which Lambda looks at when it is made
+            send = iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[self.dead.queue_arn])
+            for statement in (send, *data.key_statements("sqs")):
+                finish.own_role.add_to_principal_policy(statement)
         events.Rule(
             self,
             "Ended",
@@ -181,7 +201,7 @@ class IngestionStack(Stack):
                     "status": ["FAILED", "TIMED_OUT", "ABORTED"],
                 },
             ),
-            targets=[targets.LambdaFunction(self.steps["finish"], dead_letter_queue=self.dead if profile.aws else None)],
+            targets=[targets.LambdaFunction(finish, dead_letter_queue=self.dead if profile.aws else None)],
         )
 
     def _tend(self) -> None:

@@ -1,6 +1,6 @@
 """Network: a VPC without a way to the Internet, or one that is there, and the endpoints by which its functions reach AWS."""
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import Aws, CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -12,10 +12,10 @@ _GATEWAYS = {"S3": ec2.GatewayVpcEndpointAwsService.S3, "DynamoDb": ec2.GatewayV
 
 
 class NetworkStack(Stack):
-    """Where graph and vectors can be reached from, and nothing else.
+    """Where graph and vectors can be reached from, and where files are read; nothing else.
 
-    There is no NAT gateway and no public subnet: whoever takes a function over can send nothing out. Of a network that
-    was there already, whoever has it decides that.
+    There is no NAT gateway and no public subnet, and endpoints lead to this account alone: S3 and DynamoDB to what it has,
+    the others only who belongs to it. Of a network that was there already, whoever has it decides where its routes lead.
     """
 
     def __init__(self, scope: Construct, id_: str, profile: Profile) -> None:
@@ -23,6 +23,9 @@ class NetworkStack(Stack):
         self.vpc = self._existing(profile) if profile.vpc else self._own(profile)
         self.functions = ec2.SecurityGroup(
             self, "Functions", vpc=self.vpc, description="Functions that reach the stores", allow_all_outbound=False
+        )
+        self.files = ec2.SecurityGroup(
+            self, "Files", vpc=self.vpc, description="Functions that read files", allow_all_outbound=False
         )
         self.endpoints = ec2.SecurityGroup(
             self, "Endpoints", vpc=self.vpc, description="Endpoints of AWS services", allow_all_outbound=False
@@ -34,11 +37,15 @@ class NetworkStack(Stack):
         self.functions.add_egress_rule(self.graph, ec2.Port.tcp(8182), "Neptune")
         self.graph.add_ingress_rule(self.functions, ec2.Port.tcp(8182), "functions")
         # gateway endpoints are reached by the public addresses of the service, which routes keep inside AWS
-        self.functions.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
+        for group in (self.functions, self.files):
+            group.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 and DynamoDB by their gateway endpoints")
         # the bulk loader reads from S3 by the way that functions take
         self.graph.add_egress_rule(ec2.Peer.any_ipv4(), https, "S3 by its gateway endpoint")
         self._profile = profile
         if profile.endpoints == "own":
+            for name, service in _GATEWAYS.items():
+                # nothing needs a bucket of AWS here: Lambda brings code and layers itself, Neptune loads from our bucket
+                _only(self.vpc.add_gateway_endpoint(name, service=service), "aws:ResourceAccount")
             self._endpoint("BedrockRuntime", ec2.InterfaceVpcEndpointAwsService.BEDROCK_RUNTIME)
             if profile.reranks:
                 self._endpoint("BedrockRerank", ec2.InterfaceVpcEndpointAwsService.BEDROCK_AGENT_RUNTIME)
@@ -64,13 +71,12 @@ class NetworkStack(Stack):
             subnet_configuration=[
                 ec2.SubnetConfiguration(name="inside", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=24)
             ],
-            gateway_endpoints={name: ec2.GatewayVpcEndpointOptions(service=service) for name, service in _GATEWAYS.items()},
         )
 
     def _existing(self, profile: Profile) -> ec2.IVpc:
-        """Return the network that the profile names, with gateway endpoints of ours unless it has them."""
+        """Return the network that the profile names."""
         subnets, tables = profile.subnets.split(","), [table for table in profile.route_tables.split(",") if table]
-        vpc = ec2.Vpc.from_vpc_attributes(
+        return ec2.Vpc.from_vpc_attributes(
             self,
             "Vpc",
             vpc_id=profile.vpc,
@@ -79,17 +85,16 @@ class NetworkStack(Stack):
             isolated_subnet_ids=subnets,
             isolated_subnet_route_table_ids=(tables if len(tables) > 1 else tables * len(subnets)) or None,
         )
-        if profile.endpoints == "own":
-            for name, service in _GATEWAYS.items():
-                vpc.add_gateway_endpoint(name, service=service)
-        return vpc
 
     def _endpoint(self, name: str, service: ec2.InterfaceVpcEndpointAwsService) -> ec2.InterfaceVpcEndpoint:
         """Make an endpoint: a zone costs as much as the next one, and functions of the others reach it, too."""
         zones = ec2.SubnetSelection(subnets=self.vpc.isolated_subnets[: self._profile.endpoint_zones])
-        return self.vpc.add_interface_endpoint(
+        made = self.vpc.add_interface_endpoint(
             name, service=service, subnets=zones, security_groups=[self.endpoints], open=False
         )
+        # models belong to AWS, so that it is the caller who tells what is ours
+        _only(made, "aws:PrincipalAccount")
+        return made
 
     def _log_flows(self, profile: Profile) -> None:
         group = LogGroup(self, "Flows", days=30)
@@ -99,3 +104,15 @@ class NetworkStack(Stack):
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(group, role),
             traffic_type=ec2.FlowLogTrafficType.ALL if profile.keep_data else ec2.FlowLogTrafficType.REJECT,
         )
+
+
+def _only(endpoint: ec2.GatewayVpcEndpoint | ec2.InterfaceVpcEndpoint, key: str) -> None:
+    """Let an endpoint pass only what is this account's by a key of conditions, whatever credentials it comes with."""
+    endpoint.add_to_policy(
+        iam.PolicyStatement(
+            principals=[iam.StarPrincipal()],  # the one way to write it that gateway endpoints take
+            actions=["*"],
+            resources=["*"],
+            conditions={"StringEquals": {key: Aws.ACCOUNT_ID}},
+        )
+    )

@@ -33,13 +33,14 @@ class ObservabilityStack(Stack):
         key = deployment.data.key
         self.topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True, display_name=f"Lexigraph {profile.id}")
         alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com")
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
         # a topic with a policy of its own has lost the one by which alarms of the account may publish
         self.topic.add_to_resource_policy(
             iam.PolicyStatement(
                 actions=["sns:Publish"],
                 principals=[alarms],
                 resources=[self.topic.topic_arn],
-                conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+                conditions=ours,
             )
         )
         if key:
@@ -47,6 +48,7 @@ class ObservabilityStack(Stack):
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
                 principals=[alarms],
                 resources=["*"],  # of a key's own policy: the key itself
+                conditions=ours,
             )
             key.add_to_resource_policy(cloudwatch_may)
         if profile.alarm_email:
@@ -70,14 +72,19 @@ class ObservabilityStack(Stack):
         oldest = ingestion.queue.metric_approximate_age_of_oldest_message(statistic="Maximum")
         failed = ingestion.machine.metric_failed(statistic="Sum")
         late = ingestion.machine.metric_timed_out(statistic="Sum")
-        # what the schedule asks for belongs to no job, and Lambda tries it three times
-        dropped = ingestion.steps["remove"].metric("AsyncEventsDropped", statistic="Sum", period=_FIVE_MINUTES)
+        # what the schedule asks for belongs to no job, and nobody waits for notices of ended runs; Lambda tries three times
+        dropped = {
+            job: ingestion.steps[job].metric("AsyncEventsDropped", statistic="Sum", period=_FIVE_MINUTES)
+            for job in ("remove", "finish")
+        }
         self._alarm("DeadLetters", dead, 1, "a change could not be begun")
         # the emulator knows no alarm over several metrics
-        runs = _sum({"m0": failed, "m1": late}) if self._profile.aws else failed
+        several = self._profile.aws
+        runs = _sum({"m0": failed, "m1": late}) if several else failed
+        untended = _sum({"m0": dropped["remove"], "m1": dropped["finish"]}) if several else dropped["remove"]
         self._alarm("FailedRuns", runs, 1, "a document could not be ingested")
         self._alarm("OldChanges", oldest, 900, "changes wait longer than 15 minutes", periods=2)
-        self._alarm("Untended", dropped, 1, "what killed writers left could not be taken away")
+        self._alarm("Untended", untended, 1, "the clean-up, or the notice of a run that ended, failed three times")
         watched = {"dead letters": dead, "oldest change, seconds": oldest, "failed runs": failed, "timed out runs": late}
         self._show("Ingestion", watched)
 

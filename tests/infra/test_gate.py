@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra.gate import HOLDING, Resources, kept, problems, released, resources_of
+from infra.gate import EXPORT, HOLDING, Resources, kept, problems, released, resources_of
 from tests.infra.conftest import ON_AWS
 
 pytestmark = pytest.mark.slow
@@ -70,6 +70,14 @@ def test_a_change_that_would_lose_data_is_found(prod: Resources, change: Callabl
     change(now)
     (told,) = problems(kept(prod), now)
     assert says in told
+
+
+def test_an_export_that_vanishes_is_found(prod: Resources) -> None:
+    exports = [name for name, resource in prod.items() if resource["Type"] == EXPORT]
+    assert any(name.startswith("lexigraph-prod-network:ExportsOutputRefVpcCollections") for name in exports)
+    now = {name: resource for name, resource in prod.items() if name != exports[0]}
+    (told,) = problems(kept(prod), now)
+    assert told.startswith(f"the export {exports[0]} is gone")
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + TRIES))

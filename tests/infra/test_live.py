@@ -164,6 +164,53 @@ def test_destroy_empties_buckets_only_when_nobody_takes_their_changes_for_docume
     assert stacks.gone == [*reversed(STACKS)]
 
 
+class Late(Stacks):
+    """Stacks of which the last is not deleted while a bucket has something; S3 notes accesses while others are."""
+
+    def __init__(self, buckets: Buckets, notes: int) -> None:
+        super().__init__(buckets=buckets.names)
+        self._all, self._left = buckets, notes
+
+    def delete(self, asked: dict[str, Any]) -> Any:
+        name = asked["StackName"].removeprefix("arn:")
+        if name.endswith(("-network", "-data")) and self._left:
+            self._left -= 1
+            self._all.s3.put_object(Bucket=self._all.names["AccessLogs1"], Key=f"documents/{self._left}", Body=b"GET")
+        super().delete(asked)
+        if name.endswith("-data") and any(self._all.left.values()):
+            self.status[name] = "DELETE_FAILED"
+        return {}
+
+    def resources(self, asked: dict[str, Any]) -> Any:
+        found = super().resources(asked)
+        for resource in found["StackResourceSummaries"]:
+            if resource["ResourceStatus"] == "DELETE_FAILED":
+                resource["ResourceStatusReason"] = "The bucket you tried to delete is not empty (Status Code: 409)"
+        return found
+
+
+def test_destroy_empties_the_bucket_of_accesses_that_are_noted_late(server: AccountServer, buckets: Buckets) -> None:
+    logs, noted = buckets.names["AccessLogs1"], buckets.names["Documents2"]
+    grants = {"Grantee": {"Type": "Group", "URI": "http://acs.amazonaws.com/groups/s3/LogDelivery"}, "Permission": "WRITE"}
+    owner = buckets.s3.get_bucket_acl(Bucket=logs)["Owner"]
+    reads = {**grants, "Permission": "READ_ACP"}
+    buckets.s3.put_bucket_acl(Bucket=logs, AccessControlPolicy={"Owner": owner, "Grants": [grants, reads]})
+    told = {"LoggingEnabled": {"TargetBucket": logs, "TargetPrefix": "documents/"}}
+    buckets.s3.put_bucket_logging(Bucket=noted, BucketLoggingStatus=told)
+    stacks = Late(buckets, notes=3)  # one while the network goes, and two when the buckets are about to
+    deployed(server, stacks)
+    destruction().run()
+    assert "LoggingEnabled" not in buckets.s3.get_bucket_logging(Bucket=noted)
+    assert buckets.left == {"AccessLogs1": 0, "Documents2": 0, "Artefacts3": 0}
+    assert stacks.gone == [*reversed(STACKS), "data", "data"]
+
+
+def test_destroy_that_cannot_empty_a_bucket_gives_up_and_says_so(server: AccountServer, buckets: Buckets) -> None:
+    deployed(server, Late(buckets, notes=99))
+    with pytest.raises(Failed, match="data cannot be deleted; it is held by AWS::S3::Bucket"):
+        destruction().run()
+
+
 def test_destroy_of_what_keeps_its_data_empties_nothing_and_tells_what_is_left(
     server: AccountServer, buckets: Buckets, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,6 +341,58 @@ def test_smoke_of_a_stack_that_is_missing_stops_there_and_fails(
     assert smoke.report(rows, asked, REGION) == 1
     told = json.loads((ROOT / ".build" / "smoke-test" / f"{NAME}-{REGION}.json").read_text("utf-8"))
     assert (told["failed"], told["deployment"]) == (3, NAME)
+
+
+@pytest.mark.parametrize("command", [smoke, destroy])
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [("credentials", "NoCredentials"), ("profile", "ProfileNotFound"), ("token", "ExpiredToken"), ("region", "no region")],
+)
+def test_who_is_not_known_to_aws_is_told_so_in_a_line(
+    server: AccountServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: Any,
+    missing: str,
+    says: str,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["command"])
+    if missing == "credentials":
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    elif missing == "profile":
+        monkeypatch.setenv("AWS_PROFILE", "nobody")
+    elif missing == "token":
+        server.answers["sts GetCallerIdentity"] = Refusal("ExpiredToken", "SECRET", 403)
+    else:
+        for name in ("REGION", "AWS_REGION", "AWS_DEFAULT_REGION"):
+            monkeypatch.delenv(name, raising=False)
+    assert command.main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line and "SECRET" not in line
+
+
+def test_smoke_without_the_right_to_look_at_the_cluster_says_that_alone(server: AccountServer) -> None:
+    deployed(server, Stacks())
+    server.answers |= {
+        "neptune DescribeDBClusters": Refusal("AccessDenied", "SECRET", 403),
+        "logs DescribeLogGroups": {"logGroups": [{"logGroupName": f"/aws/neptune/{NAME}/audit", "retentionInDays": 30}]},
+        "lambda Invoke": invoked,
+    }
+    found = smoke.smoke(Account(REGION), given("", []))
+    rows = {row.name: row for row in (next(found) for _ in range(3))}
+    assert [row.status for row in rows.values()] == ["ok", "failed", "ok"]
+    assert "AccessDenied" in rows["cluster"].error
+
+
+def test_an_update_that_was_rolled_back_is_no_deployment_that_works(server: AccountServer) -> None:
+    stacks = Stacks()
+    stacks.status[f"{NAME}-api"] = "UPDATE_ROLLBACK_COMPLETE"
+    deployed(server, stacks)
+    with pytest.raises(Failed, match="api is UPDATE_ROLLBACK_COMPLETE"):
+        smoke._check_stacks(Account(REGION), NAME)
 
 
 def test_an_audit_log_that_neptune_made_first_is_told(server: AccountServer) -> None:

@@ -1,7 +1,10 @@
 """``make preflight``: what it says of an account that is ready, and of one where something is missing."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +13,8 @@ from infra.live import preflight
 from infra.live.account import Account
 from infra.live.given import given
 from infra.live.preflight import Finding, examine
-from infra.settings import PROFILES, Profile
+from infra.settings import PROFILES, Profile, profile_of, settings_of
+from tests.infra.conftest import CHOSEN, PLACED
 from tests.infra.templates import Templates
 from tests.standins.account import AccountServer, Refusal
 from tests.standins.aws_server import ENVIRONMENT
@@ -96,7 +100,7 @@ def account(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[AccountS
 
 
 def found(profile: Profile = PROFILES["dev"], region: str = REGION) -> list[Finding]:
-    return list(examine(Account(region), profile))
+    return list(examine(Account(region), replace(profile, alarm_email="ops@example.org")))
 
 
 def test_an_account_that_is_ready_has_nothing_to_mend(account: AccountServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +143,7 @@ MISSING = [
     ),
     (
         "cloudformation DescribeStacks",
-        stacks(stack("lexigraph-dev-data", "ROLLBACK_COMPLETE")),
+        stacks(stack("lexigraph-dev-vector", "ROLLBACK_COMPLETE")),
         "stacks",
         "error",
         "ROLLBACK_COMPLETE",
@@ -250,6 +254,71 @@ def test_what_is_missing_is_named_with_its_remedy(
     assert evidence in finding.evidence
     assert remedy in finding.remedy
     assert SECRET not in preflight.as_json(findings), "what a service says in its own words stays here"
+
+
+def test_alarms_that_reach_nobody_are_told(account: AccountServer) -> None:
+    (finding,) = [f for f in preflight.looked_at(given("", [])) if f.level != "ok"]
+    assert (finding.name, finding.level) == ("alarms", "warning")
+    assert "alarm_email=" in finding.remedy
+
+
+def deployed_with(account: AccountServer, **settings: Any) -> None:
+    told = json.dumps({**settings_of(PROFILES["dev"]), **settings})
+    account.answers["cloudformation DescribeStacks"] = stacks(stack("lexigraph-dev-data", Settings=told))
+
+
+PINNED = "bedrock:eu.anthropic.claude-haiku-4-5-20251001-v1:0"
+
+
+@pytest.mark.parametrize(
+    ("said", "level", "told"),
+    [
+        (["--set", f"llm={PINNED} 'tags=a=b c'"], "ok", "as they were deployed"),
+        ([], "error", f"llm was '{PINNED}', would be '{PROFILES['dev'].llm}'; tags was 'a=b c', would be ''"),
+        (["--set", f"llm={PINNED}"], "error", "tags was 'a=b c', would be ''"),
+        (["--set", f"llm={PINNED} tags= neptune_max=8"], "ok", "neptune_max was 4.0, would be 8.0; tags was 'a=b c'"),
+        (["--reset"], "ok", "would be"),
+    ],
+)
+def test_a_setting_that_would_change_and_was_not_named_stops_a_deployment(
+    account: AccountServer, said: list[str], level: str, told: str
+) -> None:
+    deployed_with(account, llm=PINNED, tags="a=b c")
+    (finding,) = [f for f in preflight.looked_at(given("", said)) if f.name == "settings"]
+    assert finding.level == level
+    assert told in finding.evidence
+    if level == "error":  # what is said to keep them does
+        kept = re.search('SET="(.+)"', finding.remedy)
+        assert kept
+        again = given("", ["--set", f"{said[-1] if said else ''} {kept[1]}"])
+        assert [f.level for f in preflight.looked_at(again) if f.name == "settings"] == ["ok"]
+
+
+def test_a_deployment_that_tells_no_settings_is_no_obstacle(account: AccountServer) -> None:
+    account.answers["cloudformation DescribeStacks"] = stacks(stack("lexigraph-dev-data"))
+    (finding,) = [f for f in found() if f.level != "ok"]
+    assert (finding.name, finding.level) == ("settings", "warning")
+    assert "the same SET" in finding.remedy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dev", "prod", "chosen", "placed"])
+def test_settings_are_kept_with_the_deployment_as_they_are_compared(
+    templates: Callable[[str], Templates], name: str
+) -> None:
+    context = {"chosen": CHOSEN, "placed": PLACED}.get(name, {"profile": name})
+    told = json.loads(templates(name).raw["data"]["Outputs"]["Settings"]["Value"])
+    assert told == settings_of(profile_of(context))
+
+
+def test_settings_in_the_file_of_the_cdk_hold_unless_others_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = {"@aws-cdk/core:checkSecretUsage": True, "neptune_max": 8, "protect": True, "log_days": "30"}
+    (tmp_path / "cdk.json").write_text(json.dumps({"context": context}), "utf-8")
+    monkeypatch.setattr("infra.live.given.ROOT", tmp_path)
+    profile = given("", ["--set", "log_days=90"]).profile
+    assert (profile.neptune_max, profile.protect, profile.log_days) == (8.0, True, 90)
 
 
 def test_a_reserve_wants_a_quota(account: AccountServer) -> None:

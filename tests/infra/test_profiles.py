@@ -162,6 +162,20 @@ def test_who_finds_no_free_environment_waits_for_hours_and_not_for_minutes() -> 
         assert rule["MaxAttempts"] * rule["MaxDelaySeconds"] / 2 >= 4 * 3_600, name
 
 
+def test_a_function_that_is_not_ready_yet_is_waited_for_some_minutes() -> None:
+    """Interfaces in the VPC are made within minutes, so are snapshots and what Lambda took from a function that slept."""
+    kinds = ("ResourceNotReady", "ENINotReady", "EC2Throttled", "SnapStartNotReady")
+    not_ready = {f"Lambda.{kind}Exception" for kind in kinds}
+    for name, task, _ in tasks(definition(ARNS)["States"]):
+        (rule,) = [rule for rule in task["Retry"] if not_ready & set(rule["ErrorEquals"])]
+        assert not_ready == set(rule["ErrorEquals"]), name
+        pauses = [
+            min(rule["IntervalSeconds"] * rule["BackoffRate"] ** at, rule["MaxDelaySeconds"])
+            for at in range(rule["MaxAttempts"])
+        ]
+        assert 5 * 60 <= sum(pauses) / 2 <= 20 * 60, name
+
+
 def test_what_is_caught_leads_to_the_state_that_records_the_reason_and_fails() -> None:
     states = definition(ARNS)["States"]
     for name, state in states.items():

@@ -231,3 +231,18 @@ def test_an_execution_that_ended_without_a_word_is_told_to_the_function_that_rec
     (target,) = rule["Targets"]
     assert target["Arn"] == "<ingestion/Finish>"
     assert ("DeadLetterConfig" in target) is PROFILES[profile].aws
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_a_notice_that_the_function_fails_at_lies_where_somebody_looks_and_is_told(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (config,) = found.of("Lambda::EventInvokeConfig")
+    assert (config.properties["FunctionName"], config.properties["Qualifier"]) == ("<ingestion/Finish>", "$LATEST")
+    assert config.properties["DestinationConfig"] == {"OnFailure": {"Destination": "<ingestion/DeadLetters>"}}
+    assert found.may("finish")["sqs:SendMessage"] == {"<ingestion/DeadLetters>"}
+    # Lambda looks whether the role may send when this is made
+    assert {name.rstrip("0123456789ABCDEF") for name in config.depends} == {"FinishRole", "FinishRoleDefaultPolicy"}
+    alarm = found.one("CloudWatch::Alarm", "Untended").properties
+    watched = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if "MetricStat" in m]
+    assert {metric["MetricName"] for metric in watched} == {"AsyncEventsDropped"}
+    assert {m["Dimensions"][0]["Value"] for m in watched} == {"<ingestion/Remove>", "<ingestion/Finish>"}

@@ -39,6 +39,20 @@ def test_no_way_leads_out_of_the_network(templates: OF, profile: str) -> None:
     assert services == {"s3", "dynamodb", "bedrock-runtime", "aoss-data"}
 
 
+def test_endpoints_pass_nothing_on_to_other_accounts(templates: OF, profile: str) -> None:
+    """With credentials that are brought along, text could else be put into a bucket or sent to a model elsewhere."""
+    for r in (r for name in (profile, "chosen", "placed") for r in templates(name).of("EC2::VPCEndpoint")):
+        gateway = r.properties["VpcEndpointType"] == "Gateway"
+        (statement,) = r.properties["PolicyDocument"]["Statement"]
+        assert statement == {
+            "Effect": "Allow",
+            "Principal": "*",
+            "Action": "*",
+            "Resource": "*",
+            "Condition": {"StringEquals": {f"aws:{'Resource' if gateway else 'Principal'}Account": "ACCOUNT"}},
+        }, r.name
+
+
 def test_a_rerank_model_that_was_chosen_has_its_endpoint_and_the_right_to_be_asked(templates: OF, profile: str) -> None:
     without, found = templates(profile), templates("chosen")
     (endpoint,) = (r for r in found.of("EC2::VPCEndpoint") if r.properties["ServiceName"].endswith("bedrock-agent-runtime"))
@@ -110,6 +124,14 @@ def test_endpoints_are_reached_by_our_functions_over_https_and_by_nobody_else(te
     assert groups == {"<network/Endpoints.GroupId>"}
     assert _ingress(found, "<network/Endpoints.GroupId>") == [("<network/Functions.GroupId>", 443, 443)]
     assert _ingress(found, "<network/Functions.GroupId>") == []
+
+
+def test_who_reads_files_reaches_s3_and_dynamodb_and_neither_graph_nor_other_endpoints(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    (egress,) = found.one("EC2::SecurityGroup", "Files").properties["SecurityGroupEgress"]
+    assert (egress["CidrIp"], egress["FromPort"], egress["ToPort"]) == ("0.0.0.0/0", 443, 443)
+    for kind in ("EC2::SecurityGroupIngress", "EC2::SecurityGroupEgress"):  # nobody lets it in, nor it anybody
+        assert not [r.name for r in found.of(kind) if "<network/Files.GroupId>" in r.properties.values()]
 
 
 def test_functions_send_to_graph_endpoints_and_https_only(templates: OF, profile: str) -> None:

@@ -48,7 +48,8 @@ def test_alarms_may_publish_to_the_topic_and_use_its_key(templates: OF, profile:
     key = found.one("KMS::Key", "Key").properties["KeyPolicy"]["Statement"]
     for action, statements in (("sns:Publish", topic), ("kms:GenerateDataKey*", key)):
         allowed = [s for s in statements if s["Effect"] == "Allow" and action in s["Action"]]
-        assert {"Service": "cloudwatch.amazonaws.com"} in [s["Principal"] for s in allowed], action
+        (of_alarms,) = [s for s in allowed if s["Principal"] == {"Service": "cloudwatch.amazonaws.com"}]
+        assert of_alarms["Condition"] == {"StringEquals": {"aws:SourceAccount": "ACCOUNT"}}, action
 
 
 @pytest.mark.parametrize("profile", ON_AWS)

@@ -119,7 +119,8 @@ def test_a_network_that_is_there_is_taken_as_it_is_and_gets_endpoints_and_groups
     (group,) = found.of("Neptune::DBSubnetGroup")
     assert group.properties["SubnetIds"] == list(SUBNETS)
     inside = {job: p["VpcConfig"]["SubnetIds"] for job, p in found.functions.items() if "VpcConfig" in p}
-    assert inside == {job: list(SUBNETS) for job in ("query", "stream", "curate", "build", "finish", "remove")}
+    jobs = ("query", "stream", "curate", "parse", "chunk", "build", "finish", "remove")
+    assert inside == {job: list(SUBNETS) for job in jobs}
     assert not json.loads((found.folder / "manifest.json").read_text("utf-8")).get("missing")  # no account was asked
 
 

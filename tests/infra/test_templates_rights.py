@@ -173,7 +173,8 @@ def test_only_functions_in_the_network_have_rights_on_graph_and_vectors(template
     found = templates(profile)
     assert not [action for action in found.may(job) if action.startswith(("neptune-db:", "aoss:"))]
     assert not list(_vector_rights(found, job))
-    assert "VpcConfig" not in found.functions[job]
+    groups = found.functions[job].get("VpcConfig", {}).get("SecurityGroupIds", [])
+    assert groups == (["<network/Files.GroupId>"] if job in ("parse", "chunk") else [])
 
 
 @pytest.mark.parametrize("profile", ON_AWS)

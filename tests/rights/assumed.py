@@ -24,6 +24,8 @@ def assumed(templates: Templates, needs: Needs) -> Iterator[Need]:
     for r in templates.resources:
         if r.kind == "AWS::Lambda::EventSourceMapping":
             yield from _queue(templates, needs, r.properties)
+        elif r.kind == "AWS::Lambda::EventInvokeConfig":
+            yield from _destination(needs, r.properties)
         elif r.kind == "AWS::StepFunctions::StateMachine":
             yield from _machine(templates, needs, r.properties)
         elif r.kind == "AWS::EC2::FlowLog":
@@ -77,6 +79,16 @@ def _queue(templates: Templates, needs: Needs, properties: Mapping[str, Any]) ->
     if key := needs.encrypted.get(queue):
         via = (("kms:ViaService", f"sqs.{REGION}.amazonaws.com"),)
         yield Need(job, "kms:Decrypt", key, "the queue that calls a function", "", via)
+
+
+def _destination(needs: Needs, properties: Mapping[str, Any]) -> Iterator[Need]:
+    """Yield what Lambda needs to put what a function failed at into a queue (developer guide, asynchronous invocation)."""
+    job, queue = _name(properties["FunctionName"]).lower(), properties["DestinationConfig"]["OnFailure"]["Destination"]
+    why = "what an asynchronous call failed at"
+    yield Need(job, "sqs:SendMessage", queue, why, "", (("aws:SecureTransport", "true"),))
+    if key := needs.encrypted.get(queue):
+        via = (("kms:ViaService", f"sqs.{REGION}.amazonaws.com"),)
+        yield from (Need(job, f"kms:{action}", key, why, "", via) for action in ("Decrypt", "GenerateDataKey"))
 
 
 def _machine(templates: Templates, needs: Needs, properties: Mapping[str, Any]) -> Iterator[Need]:

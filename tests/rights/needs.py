@@ -75,7 +75,7 @@ class Need:
         return dict(self.context).get("dynamodb:LeadingKeys", "")
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name} = {value}" for name, value in self.context if name != "aws:SecureTransport")
+        said = ", ".join(f"{name} = {value}" for name, value in self.context if not name.startswith("aws:"))
         return f"{self.role}: {self.action} on {self.resource}{f' ({said})' if said else ''}, for {self.why}"
 
 
@@ -114,7 +114,7 @@ class Needs:
         through = {"neptunedata": "neptune", "stepfunctions": "states"}.get(service, service)
         for action, resource, context in known[service](call):
             own = "" if action.startswith(("kms:", "iam:")) else through
-            given = tuple(sorted({"aws:SecureTransport": "true", **context}.items()))
+            given = tuple(sorted({**_of_caller(resource), **context}.items()))
             yield Need(call["function"], action, resource, said, own, given)
 
     def _dynamodb(self, call: Call) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -201,6 +201,12 @@ class Needs:
         if key := self.encrypted.get(place):
             via = {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"}
             yield from ((f"kms:{action}", key, via) for action in actions)
+
+
+def _of_caller(resource: str) -> dict[str, str]:
+    """Return what AWS adds to every request of ours: models are AWS's, all else is of our account."""
+    of_account = {} if ":foundation-model/" in resource else {"aws:ResourceAccount": ACCOUNT}
+    return {"aws:SecureTransport": "true", "aws:PrincipalAccount": ACCOUNT, **of_account}
 
 
 def _arns(model: str) -> list[str]:
