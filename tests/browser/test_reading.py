@@ -611,6 +611,19 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     assert all(edge["from"] in ids and edge["to"] in ids for edge in told["edges"])
 
 
+def test_the_evidence_graph_has_what_the_answer_cites_also_where_it_is_opened_by_a_link(window: Window) -> None:
+    one = window(width=1500).open()
+    one.ask("Who leads the team that owns Tidewater?")
+    cited = sorted(set(one.page.locator(".prose .cite").all_text_contents()))
+    assert len(cited) > 3
+    one.page.get_by_role("main").get_by_role("link", name="Evidence graph").click()
+    labels = one.page.get_by_role("region", name="Statements").locator(".badge")
+    expect(labels).to_have_text(cited)
+
+    other = window(width=1500).open(one.page.url.split("/explorer/")[1])
+    expect(other.page.get_by_role("region", name="Statements").locator(".badge")).to_have_text(cited)
+
+
 def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F")
     frame = one.page.get_by_role("application")

@@ -48,7 +48,7 @@ export const headsOf = (graph: Graph): readonly string[] => (graph.rings ? texts
 
 const place = (start: unknown, end: unknown) => (typeof start === "number" && typeof end === "number" ? `${start}-${end}` : "");
 
-export function ofEvidence(found: Schema["EvidenceReply"], citations: ReadonlyMap<string, string>): Graph {
+export function ofEvidence(found: Schema["EvidenceReply"]): Graph {
   const labels = new Map(found.nodes.map((n) => [n.id, n.label]));
   // passages of one document have one title: the first thing that each says tells them apart
   const says = new Map([...found.edges].reverse().flatMap((e) => (e.kind === "says" ? [[e.from, labels.get(e.to)] as const] : [])));
@@ -58,7 +58,7 @@ export function ofEvidence(found: Schema["EvidenceReply"], citations: ReadonlyMa
     label: n.kind === "chunk" && says.get(n.id) ? `${n.label} · ${says.get(n.id)}` : n.label,
     layer: n.layer,
     score: n.score ?? null,
-    citation: n.citation || citations.get(n.id) || "",
+    citation: n.citation,
     document: n.document_id || (n.kind === "source" ? n.id : ""),
     at: place(n.start, n.end),
     note: "",
@@ -191,11 +191,14 @@ function rowsFor(graph: Graph, layers: readonly Node[][], shape: number): number
   return best;
 }
 
-/** Return the nodes of each layer, best first. */
+const UNCITED = 1_000;
+const rank = (n: Node) => (n.citation ? Number(n.citation.slice(1)) : UNCITED);
+
+/** Return the nodes of each layer, what is cited first, then the best. */
 export function byLayer(graph: Graph): Node[][] {
   const layers: Node[][] = [[], [], [], [], []];
   for (const node of graph.nodes.values()) layers[node.layer]!.push(node);
-  for (const nodes of layers) nodes.sort((a, b) => (b.score ?? -1) - (a.score ?? -1));
+  for (const nodes of layers) nodes.sort((a, b) => rank(a) - rank(b) || (b.score ?? -1) - (a.score ?? -1));
   return layers;
 }
 

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, post, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { citationsOf } from "../ask/answer";
+import { usedBy } from "../ask/answer";
 import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
@@ -52,10 +52,11 @@ function NoQuestion() {
 
 async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<Graph> {
   const flat = a.search === "hybrid-flat";
+  const used = await usedBy(a, signal);
   const reply = await post("/retrieve/{retriever}", {
     path: { retriever: flat ? "hybrid" : (a.search as Exclude<typeof a.search, "hybrid-flat">) },
     body: {
-      question: a.question,
+      ...used,
       evidence: true,
       evidence_limit: limit,
       parameters: flat ? { expand_hops: 0, subgraph_depth: 0 } : {},
@@ -63,7 +64,7 @@ async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<G
     } as Schema["RetrieveRequest"],
     signal,
   });
-  return reply.evidence ? ofEvidence(reply.evidence, citationsOf(a)) : EMPTY;
+  return reply.evidence ? ofEvidence(reply.evidence) : EMPTY;
 }
 
 /** What is opened around a node: how much of how much, and where to go on; null at the end. */

@@ -1063,6 +1063,7 @@ class RetrieveReply(TypedDict):
 class RetrieveRequest(TypedDict):
     """A question to retrieve statements for."""
 
+    citations: NotRequired[dict[str, str]]
     evidence: NotRequired[bool]
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
@@ -1073,6 +1074,7 @@ class RetrieveRequest(TypedDict):
 class RetrieveOptions(TypedDict):
     """A question to retrieve statements for."""
 
+    citations: NotRequired[dict[str, str]]
     evidence: NotRequired[bool]
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
