@@ -624,6 +624,19 @@ def test_the_evidence_graph_has_what_the_answer_cites_also_where_it_is_opened_by
     expect(other.page.get_by_role("region", name="Statements").locator(".badge")).to_have_text(cited)
 
 
+def test_what_all_begin_with_is_left_out_of_the_graph_where_there_is_little_room(window: Window) -> None:
+    asked = "What+are+the+steps+of+the+Nightjar+Runbook%3F"
+    one = window(width=1500).open(f"#/graph?q={asked}&where=title+%3D%3D+Nightjar+Runbook")
+    steps = one.page.get_by_role("region", name="Statements").locator(".node-label", has_text=re.compile(r"^[1-5]\. "))
+    expect(steps).to_have_count(5)
+    steps.first.click()
+    expect(one.page.get_by_role("region", name="Selected").locator(".node-text")).to_contain_text("Steps: ")
+    # of one document: its title tells none from another
+    passages = one.page.get_by_role("region", name="Passages").get_by_role("button").all_text_contents()
+    assert passages
+    assert not any("Nightjar Runbook ·" in said or "· Nightjar Runbook" in said for said in passages)
+
+
 def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F")
     frame = one.page.get_by_role("application")

@@ -50,12 +50,14 @@ const place = (start: unknown, end: unknown) => (typeof start === "number" && ty
 
 export function ofEvidence(found: Schema["EvidenceReply"]): Graph {
   const labels = new Map(found.nodes.map((n) => [n.id, n.label]));
-  // passages of one document have one title: the first thing that each says tells them apart
+  // what a passage says tells it from others of its document; a title tells it from those of other documents
   const says = new Map([...found.edges].reverse().flatMap((e) => (e.kind === "says" ? [[e.from, labels.get(e.to)] as const] : [])));
+  const titles = new Set(found.nodes.flatMap((n) => (n.kind === "source" ? [n.label] : [])));
+  const passage = (said: string, title: string) => (titles.size > 1 ? `${said} · ${title}` : said);
   const nodes = found.nodes.map((n): Node => ({
     id: n.id,
     kind: n.kind,
-    label: n.kind === "chunk" && says.get(n.id) ? `${n.label} · ${says.get(n.id)}` : n.label,
+    label: n.kind === "chunk" && says.get(n.id) ? passage(says.get(n.id)!, n.label) : n.label,
     layer: n.layer,
     score: n.score ?? null,
     citation: n.citation,
@@ -200,6 +202,16 @@ export function byLayer(graph: Graph): Node[][] {
   for (const node of graph.nodes.values()) layers[node.layer]!.push(node);
   for (const nodes of layers) nodes.sort((a, b) => rank(a) - rank(b) || (b.score ?? -1) - (a.score ?? -1));
   return layers;
+}
+
+const HEADING = /^(?!-)[^:\n]{2,80}: (?=\S)/;
+const headingOf = (n: Node) => HEADING.exec(n.label)?.[0] ?? "";
+
+/** Return how a node is called where there is little room: without a heading that several statements begin with. */
+export function shortly(graph: Graph): (n: Node) => string {
+  const headings = [...graph.nodes.values()].filter((n) => n.kind === "statement").map(headingOf);
+  const shared = new Set(headings.filter((heading, i) => headings.indexOf(heading) !== i));
+  return (n) => (shared.has(headingOf(n)) ? n.label.slice(headingOf(n).length) : n.label);
 }
 
 export function neighbours(graph: Graph): Map<string, string[]> {

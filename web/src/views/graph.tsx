@@ -6,7 +6,7 @@ import { usedBy } from "../ask/answer";
 import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
-import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
+import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, shortly, step, type Graph, type Node, type Place } from "../graph/model";
 import { Empty, Failure, Loading, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { asApiError, useResource } from "../resource";
@@ -404,6 +404,7 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
 /** The same as the picture, to be read. */
 function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: string; matches: ReadonlySet<string> | null; onSelect: (id: string) => void }) {
   const layers = useMemo(() => byLayer(graph), [graph]);
+  const short = useMemo(() => shortly(graph), [graph]);
   return (
     <div class="layers">
       {layers.map((nodes, layer) => {
@@ -419,7 +420,7 @@ function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: 
                 <li key={n.id}>
                   <button type="button" class="node-row" aria-current={n.id === selected ? "true" : undefined} onClick={() => onSelect(n.id)}>
                     {n.citation && <span class="badge">{n.citation}</span>}
-                    <span class="node-label">{n.label}</span>
+                    <span class="node-label">{short(n)}</span>
                     {(n.note || n.score !== null) && <span class="figure faint small">{n.note || n.score!.toFixed(2)}</span>}
                   </button>
                 </li>
