@@ -320,6 +320,8 @@ export const texts = {
     aboutAround: "Entities in the same statements, most frequent first. Lines show the relations of the two.",
     aboutEntity: "Statements about it",
     layers: ["Question", "Passages", "Entities", "Statements", "Documents"],
+    topics: "Topics",
+    withTopics: "Passages, topics",
     rings: ["", "Named together with it", "A step further", "Two steps further", "Beyond"],
     edges: {
       anchor: "begins at",
@@ -335,7 +337,8 @@ export const texts = {
       together: "named together",
     } as Record<string, string>,
     kinds: { question: "Question", chunk: "Passage", topic: "Topic", entity: "Entity", statement: "Statement", source: "Document", fact: "Fact" } as Record<string, string>,
-    shown: (shown: number, total: number, complete: boolean) => `${figure(shown)} of ${complete ? "" : "at least "}${figure(total)} nodes shown`,
+    shown: (shown: number, total: number, complete: boolean, opened: number) =>
+      `${figure(shown)} of ${complete ? "" : "at least "}${figure(total)} nodes shown${opened ? `, ${figure(opened)} opened` : ""}`,
     search: "Find in the graph",
     matches: (n: number) => count(n, "match", "matches"),
     expand: "Show its neighbours",

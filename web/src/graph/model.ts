@@ -44,7 +44,13 @@ const LAST = 4;
 export const EMPTY: Graph = { nodes: new Map(), edges: [], total: 0, complete: true, rings: false };
 
 /** Return what the layers are called; nothing where one node says it all. */
-export const headsOf = (graph: Graph): readonly string[] => (graph.rings ? texts.graph.rings : texts.graph.layers);
+export function headsOf(graph: Graph): readonly string[] {
+  if (graph.rings) return texts.graph.rings;
+  const kinds = new Set([...graph.nodes.values()].map((n) => n.kind));
+  const heads: string[] = [...texts.graph.layers];
+  if (kinds.has("topic")) heads[LAYERS["topic"]!] = kinds.has("chunk") ? texts.graph.withTopics : texts.graph.topics;
+  return heads;
+}
 
 const place = (start: unknown, end: unknown) => (typeof start === "number" && typeof end === "number" ? `${start}-${end}` : "");
 

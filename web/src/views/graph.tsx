@@ -15,7 +15,7 @@ import { theme } from "../session";
 import { texts } from "../texts";
 
 const FIRST = 24;
-const STEPS = [FIRST, 120, 500];
+const STEPS = [FIRST, 50, 120, 500];
 const AROUND = 24;
 const FURTHER = 12; // entities around one that is not in the middle
 const KINDS = "source,chunk,topic,statement,entity";
@@ -179,13 +179,13 @@ function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: s
   );
 
   const matches = useMemo(() => matching(graph, find), [graph, find]);
-  const total = Math.max(graph.total, graph.nodes.size);
+  const evidence = [...graph.nodes.values()].filter((n) => n.evidence).length;
   const node = graph.nodes.get(selected);
   return (
     <>
       <div class="row graph-tools">
         <p role="status" class="counts">
-          {texts.graph.shown(graph.nodes.size, total, graph.complete)}
+          {texts.graph.shown(evidence, Math.max(graph.total, evidence), graph.complete, graph.nodes.size - evidence)}
         </p>
         {onMore && (
           <button type="button" class="quiet" onClick={onMore}>
@@ -404,6 +404,7 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
 /** The same as the picture, to be read. */
 function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: string; matches: ReadonlySet<string> | null; onSelect: (id: string) => void }) {
   const layers = useMemo(() => byLayer(graph), [graph]);
+  const heads = useMemo(() => headsOf(graph), [graph]);
   const short = useMemo(() => shortly(graph), [graph]);
   return (
     <div class="layers">
@@ -411,9 +412,9 @@ function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: 
         const shown = matches ? nodes.filter((n) => matches.has(n.id)) : nodes;
         if (!shown.length || layer === 0) return null;
         return (
-          <section key={layer} aria-label={headsOf(graph)[layer]}>
+          <section key={layer} aria-label={heads[layer]}>
             <h2 class="small-heading">
-              {headsOf(graph)[layer]} {number(shown.length)}
+              {heads[layer]} {number(shown.length)}
             </h2>
             <ul class="plain">
               {shown.map((n) => (
