@@ -593,6 +593,9 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     expect(counts).to_have_text(re.compile(re.escape(first) + r", \d+ opened"))
     one.button("More evidence").click()
     expect(counts).to_have_text(re.compile(r"^(4\d|50) of \d+ nodes shown$"))
+    more = counts.inner_text()
+    one.page.reload()
+    expect(counts).to_have_text(more)
 
     one.page.get_by_label("Find in the graph").fill("heron team")
     one.page.get_by_label("Find in the graph").press("Enter")

@@ -23,8 +23,9 @@ const KINDS = "source,chunk,topic,statement,entity";
 export default function GraphView({ address }: ViewProps) {
   const a = asked(address);
   const around = address.query.get("around") ?? "";
+  const limit = STEPS.find((s) => s === Number(address.query.get("nodes"))) ?? FIRST;
   if (!a.question && !around) return <NoQuestion />;
-  return <Evidence key={a.question + around} a={a} around={around} />;
+  return <Evidence key={a.question + around} a={a} around={around} limit={limit} />;
 }
 
 function NoQuestion() {
@@ -105,15 +106,21 @@ async function aroundEntity(id: string, signal: AbortSignal): Promise<Base> {
   return { graph, opened: new Map([[id, more]]) };
 }
 
-function Evidence({ a, around }: { a: Asked; around: string }) {
-  const [limit, setLimit] = useState(FIRST);
+/** Change a part of the address of this view. */
+function set(name: string, value: string | number): void {
+  const query = new URLSearchParams(current.peek().query);
+  query.set(name, String(value));
+  go(`#/graph?${query.toString()}`, { replace: true });
+}
+
+function Evidence({ a, around, limit }: { a: Asked; around: string; limit: number }) {
   const found = useResource(
     (signal) => (around ? aroundEntity(around, signal) : ofQuestion(a, limit, signal)),
     [a.question, a.search, JSON.stringify(a.conditions), around, limit],
   );
   const graph = found.data?.graph;
   const name = graph?.nodes.get(around)?.label;
-  const more = graph && graph.nodes.size < graph.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined;
+  const more = graph && graph.nodes.size < graph.total && limit < STEPS.at(-1)! ? () => set("nodes", STEPS.find((s) => s > limit)!) : undefined;
   return (
     <div class="page graph-page">
       <header>
@@ -149,11 +156,7 @@ function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: s
   const selected = current.value.query.get("at") ?? "";
   const [picture, setPicture] = useState(!matchMedia("(max-width: 52rem)").matches);
 
-  const select = useCallback((id: string) => {
-    const query = new URLSearchParams(current.peek().query);
-    query.set("at", id);
-    go(`#/graph?${query.toString()}`, { replace: true });
-  }, []);
+  const select = useCallback((id: string) => set("at", id), []);
 
   const expand = useCallback(
     (id: string) => {
