@@ -7,6 +7,7 @@ const characters = (from: number, till: number) => `characters ${figure(from)}â€
 
 // the first that fits
 const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/^(file: )?its name/i, () => "Rename the file and choose it again."],
   [/damaged|not an? \w+ file/i, () => "Open the file in its application, save it again and upload it."],
   [/\b(private key|access key|secret|credential)/i, () => "Remove the secret from the file and upload it again."],
   [/password|encrypt/i, () => "Save it without a password and upload it again."],
@@ -436,6 +437,7 @@ export const texts = {
     cancelled: "Cancelled",
     tooLarge: "Larger than the server allows",
     isEmpty: "is empty",
+    nameTooLong: (bytes: number) => `its name is longer than ${bytes} bytes`,
     jobs: "Past jobs",
     noJobs: "No jobs yet.",
     jobKind: { ingest: "Add documents", remove: "Delete documents", relate: "Relate passages", reembed: "Re-embed" } as Record<string, string>,
