@@ -498,6 +498,7 @@ class JobReply(TypedDict):
     result: dict[str, Any]
     status: Literal["RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]
     updated_at: str
+    uri: str
 
 
 class KeyList(TypedDict):
