@@ -7,6 +7,7 @@ const characters = (from: number, till: number) => `characters ${figure(from)}â€
 
 // the first that fits
 const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/^(file: )?its name/i, () => "Rename the file and choose it again."],
   [/damaged|not an? \w+ file/i, () => "Open the file in its application, save it again and upload it."],
   [/\b(private key|access key|secret|credential)/i, () => "Remove the secret from the file and upload it again."],
   [/password|encrypt/i, () => "Save it without a password and upload it again."],
@@ -320,6 +321,8 @@ export const texts = {
     aboutAround: "Entities in the same statements, most frequent first. Lines show the relations of the two.",
     aboutEntity: "Statements about it",
     layers: ["Question", "Passages", "Entities", "Statements", "Documents"],
+    topics: "Topics",
+    withTopics: "Passages, topics",
     rings: ["", "Named together with it", "A step further", "Two steps further", "Beyond"],
     edges: {
       anchor: "begins at",
@@ -335,7 +338,8 @@ export const texts = {
       together: "named together",
     } as Record<string, string>,
     kinds: { question: "Question", chunk: "Passage", topic: "Topic", entity: "Entity", statement: "Statement", source: "Document", fact: "Fact" } as Record<string, string>,
-    shown: (shown: number, total: number, complete: boolean) => `${figure(shown)} of ${complete ? "" : "at least "}${figure(total)} nodes shown`,
+    shown: (shown: number, total: number, complete: boolean, opened: number) =>
+      `${figure(shown)} of ${complete ? "" : "at least "}${figure(total)} nodes shown${opened ? `, ${figure(opened)} opened` : ""}`,
     search: "Find in the graph",
     matches: (n: number) => count(n, "match", "matches"),
     expand: "Show its neighbours",
@@ -433,6 +437,7 @@ export const texts = {
     cancelled: "Cancelled",
     tooLarge: "Larger than the server allows",
     isEmpty: "is empty",
+    nameTooLong: (bytes: number) => `its name is longer than ${bytes} bytes`,
     jobs: "Past jobs",
     noJobs: "No jobs yet.",
     jobKind: { ingest: "Add documents", remove: "Delete documents", relate: "Relate passages", reembed: "Re-embed" } as Record<string, string>,

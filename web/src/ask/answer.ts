@@ -86,11 +86,20 @@ async function follow(body: string, signal: AbortSignal, tell: (answer: Answer) 
   }
 }
 
-/** Return the labels of the statements that the answer cites, where it was given in this tab. */
-export function citationsOf(a: Asked): ReadonlyMap<string, string> {
-  const answer = kept.get(JSON.stringify(request(a, a.search)));
-  const cited = new Set(answer?.done?.references.map((r) => r.label));
-  return new Map(answer?.sources.filter((s) => cited.has(s.label)).map((s) => [s.statement_id, s.label]));
+/** What an answer was searched for by, and the labels of the statements that it cites. */
+export interface Used {
+  question: string;
+  citations: Record<string, string>;
+}
+
+/** Return what the answer used; it is asked for where it was not given in this tab. */
+export async function usedBy(a: Asked, signal: AbortSignal): Promise<Used> {
+  const body = JSON.stringify(request(a, a.search));
+  if (!kept.has(body)) await follow(body, signal, () => undefined);
+  const { done, sources } = kept.get(body) ?? NONE;
+  const cited = new Set(done?.references.map((r) => r.label));
+  const citations = sources.filter((s) => s.statement_id && cited.has(s.label)).map((s) => [s.statement_id, s.label]);
+  return { question: done?.rewritten || a.question, citations: Object.fromEntries(citations) };
 }
 
 function keep(body: string, answer: Answer): void {

@@ -2,7 +2,7 @@
 import cytoscape, { type Core, type StylesheetJson } from "cytoscape";
 import { texts } from "../texts";
 import { fitted, inkOf } from "./label";
-import { byLayer, headsOf, placed, ROW, widthOf, type Edge, type Graph, type Node, type Place } from "./model";
+import { byLayer, headsOf, placed, ROW, shortly, widthOf, type Edge, type Graph, type Node, type Place } from "./model";
 
 export interface Canvas {
   show: (graph: Graph, selected: string, matches: ReadonlySet<string>) => ReadonlyMap<string, Place>;
@@ -84,9 +84,10 @@ function fit(cy: Core): void {
 
 function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void {
   const heads = headsOf(graph);
+  const short = shortly(graph);
   cy.batch(() => {
     cy.elements().remove();
-    for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node, widthOf(graph, node.layer)), position: { ...places.get(node.id)! }, classes: classes(node) });
+    for (const node of graph.nodes.values()) cy.add({ group: "nodes", data: data(node, short(node), widthOf(graph, node.layer)), position: { ...places.get(node.id)! }, classes: classes(node) });
     graph.edges.forEach((e, i) => {
       const [from, till] = [places.get(e.from), places.get(e.to)];
       if (!from || !till) return;
@@ -106,12 +107,12 @@ function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void 
 
 const PADDING = 16;
 const SAID = 19; // characters for which there is room between two columns
-const data = (n: Node, width: number) => ({ id: n.id, width, label: label(n, width) });
+const data = (n: Node, short: string, width: number) => ({ id: n.id, width, label: label(n, short, width) });
 
 // two lines of it; the list beside says it all
-function label(n: Node, width: number): string {
+function label(n: Node, short: string, width: number): string {
   const bold = n.layer === 0 || n.kind === "source";
-  const text = n.citation ? `${n.citation}  ${n.label}` : n.kind === "question" ? texts.graph.layers[0]! : n.label;
+  const text = n.citation ? `${n.citation}  ${short}` : n.kind === "question" ? texts.graph.layers[0]! : short;
   return fitted(text, width - PADDING, inkOf(`${bold ? 600 : 400} ${FONT}px ${face()}`));
 }
 

@@ -44,21 +44,29 @@ const LAST = 4;
 export const EMPTY: Graph = { nodes: new Map(), edges: [], total: 0, complete: true, rings: false };
 
 /** Return what the layers are called; nothing where one node says it all. */
-export const headsOf = (graph: Graph): readonly string[] => (graph.rings ? texts.graph.rings : texts.graph.layers);
+export function headsOf(graph: Graph): readonly string[] {
+  if (graph.rings) return texts.graph.rings;
+  const kinds = new Set([...graph.nodes.values()].map((n) => n.kind));
+  const heads: string[] = [...texts.graph.layers];
+  if (kinds.has("topic")) heads[LAYERS["topic"]!] = kinds.has("chunk") ? texts.graph.withTopics : texts.graph.topics;
+  return heads;
+}
 
 const place = (start: unknown, end: unknown) => (typeof start === "number" && typeof end === "number" ? `${start}-${end}` : "");
 
-export function ofEvidence(found: Schema["EvidenceReply"], citations: ReadonlyMap<string, string>): Graph {
+export function ofEvidence(found: Schema["EvidenceReply"]): Graph {
   const labels = new Map(found.nodes.map((n) => [n.id, n.label]));
-  // passages of one document have one title: the first thing that each says tells them apart
+  // what a passage says tells it from others of its document; a title tells it from those of other documents
   const says = new Map([...found.edges].reverse().flatMap((e) => (e.kind === "says" ? [[e.from, labels.get(e.to)] as const] : [])));
+  const titles = new Set(found.nodes.flatMap((n) => (n.kind === "source" ? [n.label] : [])));
+  const passage = (said: string, title: string) => (titles.size > 1 ? `${said} · ${title}` : said);
   const nodes = found.nodes.map((n): Node => ({
     id: n.id,
     kind: n.kind,
-    label: n.kind === "chunk" && says.get(n.id) ? `${n.label} · ${says.get(n.id)}` : n.label,
+    label: n.kind === "chunk" && says.get(n.id) ? passage(says.get(n.id)!, n.label) : n.label,
     layer: n.layer,
     score: n.score ?? null,
-    citation: n.citation || citations.get(n.id) || "",
+    citation: n.citation,
     document: n.document_id || (n.kind === "source" ? n.id : ""),
     at: place(n.start, n.end),
     note: "",
@@ -191,12 +199,25 @@ function rowsFor(graph: Graph, layers: readonly Node[][], shape: number): number
   return best;
 }
 
-/** Return the nodes of each layer, best first. */
+const UNCITED = 1_000;
+const rank = (n: Node) => (n.citation ? Number(n.citation.slice(1)) : UNCITED);
+
+/** Return the nodes of each layer, what is cited first, then the best. */
 export function byLayer(graph: Graph): Node[][] {
   const layers: Node[][] = [[], [], [], [], []];
   for (const node of graph.nodes.values()) layers[node.layer]!.push(node);
-  for (const nodes of layers) nodes.sort((a, b) => (b.score ?? -1) - (a.score ?? -1));
+  for (const nodes of layers) nodes.sort((a, b) => rank(a) - rank(b) || (b.score ?? -1) - (a.score ?? -1));
   return layers;
+}
+
+const HEADING = /^(?!-)[^:\n]{2,80}: (?=\S)/;
+const headingOf = (n: Node) => HEADING.exec(n.label)?.[0] ?? "";
+
+/** Return how a node is called where there is little room: without a heading that several statements begin with. */
+export function shortly(graph: Graph): (n: Node) => string {
+  const headings = [...graph.nodes.values()].filter((n) => n.kind === "statement").map(headingOf);
+  const shared = new Set(headings.filter((heading, i) => headings.indexOf(heading) !== i));
+  return (n) => (shared.has(headingOf(n)) ? n.label.slice(headingOf(n).length) : n.label);
 }
 
 export function neighbours(graph: Graph): Map<string, string[]> {

@@ -31,12 +31,14 @@ export const uploads = signal<readonly Upload[]>([]);
 export const ended = signal(0);
 
 const MOST_BYTES = 100_000_000;
+const MOST_NAME_BYTES = 200;
 const ESTIMATED_CHARACTERS = 900_000;
 const AT_ONCE = 2;
 const POLL = 700;
 const LONGEST_PAUSE = 5_000;
 // readers of these need the file itself; the estimate takes text
-const BINARY = /\.(pdf|docx|xlsx|pptx|epub|gz)$/i;
+const BINARY = /\.(pdf|docx|xlsx|pptx|epub|jsonl\.gz)$/i;
+const NOT_UTF8 = /[\0\ufffd]/; // the server finds out what it is
 let keys = 0;
 
 const change = (key: number, to: Partial<Upload>) => {
@@ -45,7 +47,7 @@ const change = (key: number, to: Partial<Upload>) => {
 const stateOf = (key: number) => uploads.value.find((u) => u.key === key)?.state;
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-/** Put files on the list, and ask what they would cost. `path` is where in a folder each lay. */
+/** Put files on the list, and ask what they would cost; what the server would refuse is told at once. `path` is where in a folder each lay. */
 export function choose(files: readonly { file: File; path: string }[]): void {
   const taken = new Set(uploads.value.filter((u) => u.state === "chosen").map((u) => u.name));
   const counts = Map.groupBy(files, (f) => f.file.name);
@@ -54,24 +56,44 @@ export function choose(files: readonly { file: File; path: string }[]): void {
     .map((f): Upload => {
       const twice = counts.get(f.file.name)!.length > 1 || taken.has(f.file.name);
       const name = twice && f.path ? f.path.replaceAll("/", " - ") : f.file.name;
-      const reason = f.file.size > MOST_BYTES ? texts.ingest.tooLarge : f.file.size === 0 ? texts.ingest.isEmpty : "";
+      const reason = refusal(f.file, name);
       return { key: ++keys, name, file: f.file, state: reason ? "failed" : "chosen", estimate: null, job: "", event: null, reason, passes: false, unchanged: false, document: "" };
     });
   uploads.value = [...uploads.value, ...chosen];
   void estimate(chosen.filter((u) => u.state === "chosen"));
 }
 
+function refusal(file: File, name: string): string {
+  if (file.size > MOST_BYTES) return texts.ingest.tooLarge;
+  if (file.size === 0) return texts.ingest.isEmpty;
+  return new TextEncoder().encode(name).length > MOST_NAME_BYTES ? texts.ingest.nameTooLong(MOST_NAME_BYTES) : "";
+}
+
 async function estimate(chosen: readonly Upload[]): Promise<void> {
   for (const u of chosen) {
-    if (BINARY.test(u.name) || u.file.size === 0 || u.file.size > ESTIMATED_CHARACTERS * 4 || stateOf(u.key) !== "chosen") continue;
+    if (BINARY.test(u.name) || stateOf(u.key) !== "chosen") continue;
     change(u.key, { estimate: "asking" });
-    const text = await u.file.text();
-    if (!text.trim()) {
-      change(u.key, { state: "failed", estimate: null, reason: texts.ingest.isEmpty });
-      continue;
-    }
-    const told = text.length <= ESTIMATED_CHARACTERS ? await post("/estimate", { body: { text, name: u.name } as Schema["EstimateRequest"] }).catch(() => null) : null;
-    change(u.key, { estimate: told });
+    const [told, reason] = await estimateOf(u);
+    // it may have been sent in the meantime
+    change(u.key, { estimate: told, ...(reason && stateOf(u.key) === "chosen" ? { state: "failed", reason } : {}) });
+  }
+}
+
+/** Return what a file would cost, null where that is not known, and why it would be refused. */
+async function estimateOf(u: Upload): Promise<[Schema["EstimateReply"] | null, string]> {
+  const text = u.file.size > ESTIMATED_CHARACTERS * 4 ? null : await u.file.text();
+  if (text?.trim() === "") return [null, texts.ingest.isEmpty];
+  const whole = text !== null && text.length <= ESTIMATED_CHARACTERS && !NOT_UTF8.test(text);
+  try {
+    // the name alone tells whether the type is known
+    const told = await post("/estimate", { body: { text: whole ? text : u.name, name: u.name } as Schema["EstimateRequest"] });
+    if (!whole) return [null, ""];
+    const about = `${u.name}: `;
+    const reason = told.documents ? undefined : told.notes.find((note) => note.startsWith(about));
+    return [told, reason?.slice(about.length) ?? ""];
+  } catch (error) {
+    const { status, message } = asApiError(error);
+    return [null, status === 422 ? message : ""];
   }
 }
 

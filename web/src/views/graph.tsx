@@ -2,11 +2,11 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, post, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { citationsOf } from "../ask/answer";
+import { usedBy } from "../ask/answer";
 import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
-import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, step, type Graph, type Node, type Place } from "../graph/model";
+import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, shortly, step, type Graph, type Node, type Place } from "../graph/model";
 import { Empty, Failure, Loading, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { asApiError, useResource } from "../resource";
@@ -15,7 +15,7 @@ import { theme } from "../session";
 import { texts } from "../texts";
 
 const FIRST = 24;
-const STEPS = [FIRST, 120, 500];
+const STEPS = [FIRST, 50, 120, 500];
 const AROUND = 24;
 const FURTHER = 12; // entities around one that is not in the middle
 const KINDS = "source,chunk,topic,statement,entity";
@@ -23,8 +23,9 @@ const KINDS = "source,chunk,topic,statement,entity";
 export default function GraphView({ address }: ViewProps) {
   const a = asked(address);
   const around = address.query.get("around") ?? "";
+  const limit = STEPS.find((s) => s === Number(address.query.get("nodes"))) ?? FIRST;
   if (!a.question && !around) return <NoQuestion />;
-  return <Evidence key={a.question + around} a={a} around={around} />;
+  return <Evidence key={a.question + around} a={a} around={around} limit={limit} />;
 }
 
 function NoQuestion() {
@@ -52,10 +53,11 @@ function NoQuestion() {
 
 async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<Graph> {
   const flat = a.search === "hybrid-flat";
+  const used = await usedBy(a, signal);
   const reply = await post("/retrieve/{retriever}", {
     path: { retriever: flat ? "hybrid" : (a.search as Exclude<typeof a.search, "hybrid-flat">) },
     body: {
-      question: a.question,
+      ...used,
       evidence: true,
       evidence_limit: limit,
       parameters: flat ? { expand_hops: 0, subgraph_depth: 0 } : {},
@@ -63,7 +65,7 @@ async function evidence(a: Asked, limit: number, signal: AbortSignal): Promise<G
     } as Schema["RetrieveRequest"],
     signal,
   });
-  return reply.evidence ? ofEvidence(reply.evidence, citationsOf(a)) : EMPTY;
+  return reply.evidence ? ofEvidence(reply.evidence) : EMPTY;
 }
 
 /** What is opened around a node: how much of how much, and where to go on; null at the end. */
@@ -104,15 +106,21 @@ async function aroundEntity(id: string, signal: AbortSignal): Promise<Base> {
   return { graph, opened: new Map([[id, more]]) };
 }
 
-function Evidence({ a, around }: { a: Asked; around: string }) {
-  const [limit, setLimit] = useState(FIRST);
+/** Change a part of the address of this view. */
+function set(name: string, value: string | number): void {
+  const query = new URLSearchParams(current.peek().query);
+  query.set(name, String(value));
+  go(`#/graph?${query.toString()}`, { replace: true });
+}
+
+function Evidence({ a, around, limit }: { a: Asked; around: string; limit: number }) {
   const found = useResource(
     (signal) => (around ? aroundEntity(around, signal) : ofQuestion(a, limit, signal)),
     [a.question, a.search, JSON.stringify(a.conditions), around, limit],
   );
   const graph = found.data?.graph;
   const name = graph?.nodes.get(around)?.label;
-  const more = graph && graph.nodes.size < graph.total && limit < STEPS.at(-1)! ? () => setLimit(STEPS.find((s) => s > limit)!) : undefined;
+  const more = graph && graph.nodes.size < graph.total && limit < STEPS.at(-1)! ? () => set("nodes", STEPS.find((s) => s > limit)!) : undefined;
   return (
     <div class="page graph-page">
       <header>
@@ -148,11 +156,7 @@ function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: s
   const selected = current.value.query.get("at") ?? "";
   const [picture, setPicture] = useState(!matchMedia("(max-width: 52rem)").matches);
 
-  const select = useCallback((id: string) => {
-    const query = new URLSearchParams(current.peek().query);
-    query.set("at", id);
-    go(`#/graph?${query.toString()}`, { replace: true });
-  }, []);
+  const select = useCallback((id: string) => set("at", id), []);
 
   const expand = useCallback(
     (id: string) => {
@@ -178,13 +182,13 @@ function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: s
   );
 
   const matches = useMemo(() => matching(graph, find), [graph, find]);
-  const total = Math.max(graph.total, graph.nodes.size);
+  const evidence = [...graph.nodes.values()].filter((n) => n.evidence).length;
   const node = graph.nodes.get(selected);
   return (
     <>
       <div class="row graph-tools">
         <p role="status" class="counts">
-          {texts.graph.shown(graph.nodes.size, total, graph.complete)}
+          {texts.graph.shown(evidence, Math.max(graph.total, evidence), graph.complete, graph.nodes.size - evidence)}
         </p>
         {onMore && (
           <button type="button" class="quiet" onClick={onMore}>
@@ -403,22 +407,24 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
 /** The same as the picture, to be read. */
 function List({ graph, selected, matches, onSelect }: { graph: Graph; selected: string; matches: ReadonlySet<string> | null; onSelect: (id: string) => void }) {
   const layers = useMemo(() => byLayer(graph), [graph]);
+  const heads = useMemo(() => headsOf(graph), [graph]);
+  const short = useMemo(() => shortly(graph), [graph]);
   return (
     <div class="layers">
       {layers.map((nodes, layer) => {
         const shown = matches ? nodes.filter((n) => matches.has(n.id)) : nodes;
         if (!shown.length || layer === 0) return null;
         return (
-          <section key={layer} aria-label={headsOf(graph)[layer]}>
+          <section key={layer} aria-label={heads[layer]}>
             <h2 class="small-heading">
-              {headsOf(graph)[layer]} {number(shown.length)}
+              {heads[layer]} {number(shown.length)}
             </h2>
             <ul class="plain">
               {shown.map((n) => (
                 <li key={n.id}>
                   <button type="button" class="node-row" aria-current={n.id === selected ? "true" : undefined} onClick={() => onSelect(n.id)}>
                     {n.citation && <span class="badge">{n.citation}</span>}
-                    <span class="node-label">{n.label}</span>
+                    <span class="node-label">{short(n)}</span>
                     {(n.note || n.score !== null) && <span class="figure faint small">{n.note || n.score!.toFixed(2)}</span>}
                   </button>
                 </li>

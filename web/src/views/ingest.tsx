@@ -230,6 +230,8 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
   const failures = troubles(job);
   const how = outcome(job);
   const missed = ((job.result["failures"] as unknown[] | undefined) ?? []).length;
+  // of one file its name and its badge say that
+  const lost = missed > 0 && !(job.uri && how === "NOTHING");
   const count = (name: string) => (typeof job.result[name] === "number" ? (job.result[name] as number) : 0);
   const documents = count("documents_new") + count("documents_updated");
   const toggle = (e: Event & { currentTarget: HTMLDetailsElement }) => {
@@ -241,11 +243,12 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
         <summary>
           <span class={`badge ${BADGES[how] ?? ""}`}>{texts.ingest.status[how]}</span>
           <span class="job-kind">{texts.ingest.jobKind[job.kind] ?? job.kind}</span>
+          {job.uri && <span class="job-file">{fileOf(job.uri)}</span>}
           <span class="faint small">{when(job.created_at)}</span>
           <span class="faint small">{job.namespace}</span>
           <span class="small job-sum">
-            {missed > 0 && <span class="bad-text">{texts.ingest.notAdded(missed, fileOf(failures[0]?.what ?? ""))}</span>}
-            {missed > 0 && how === "PARTLY" && " · "}
+            {lost && <span class="bad-text">{texts.ingest.notAdded(missed, fileOf(failures[0]?.what ?? ""))}</span>}
+            {lost && how === "PARTLY" && " · "}
             {how !== "NOTHING" && job.status === "SUCCEEDED" && job.kind !== "remove" && (documents || !count("documents_unchanged") ? texts.ingest.result(documents, count("chunks_new"), count("statements_created")) : texts.ingest.unchanged)}
             {job.status === "FAILED" && <span class="bad-text">{sentence(job.reason)}</span>}
           </span>

@@ -498,6 +498,7 @@ class JobReply(TypedDict):
     result: dict[str, Any]
     status: Literal["RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]
     updated_at: str
+    uri: str
 
 
 class KeyList(TypedDict):
@@ -1064,6 +1065,7 @@ class RetrieveReply(TypedDict):
 class RetrieveRequest(TypedDict):
     """A question to retrieve statements for."""
 
+    citations: NotRequired[dict[str, str]]
     evidence: NotRequired[bool]
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
@@ -1074,6 +1076,7 @@ class RetrieveRequest(TypedDict):
 class RetrieveOptions(TypedDict):
     """A question to retrieve statements for."""
 
+    citations: NotRequired[dict[str, str]]
     evidence: NotRequired[bool]
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]

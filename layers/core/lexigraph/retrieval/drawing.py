@@ -75,21 +75,21 @@ class Drawing:
 def draw(found: SearchResults, *, most: int = 120, citations: Mapping[str, str] | None = None) -> Drawing:
     """Draw the evidence of a result: its best statements, each with all that led to it, up to ``most`` nodes.
 
-    ``citations`` are the labels of an answer by statement.
+    ``citations`` are the labels of an answer by statement; these statements come first, as the answer rests on them.
     """
+    labels = citations or {}
     question = EvidenceNode(QUESTION, QUESTION, found.question, 0)
     every, shown = Drawing({QUESTION: question}), Drawing({QUESTION: question})
     pairs = sorted(((s, r) for r in found.results for s in r.statements), key=lambda pair: -pair[0].score)
-    full = False
     for statement, result in pairs:
-        nodes = {node.id: node for node in _nodes(statement, result, citations or {})}
-        edges = dict.fromkeys(_edges(statement, result))
-        every.nodes = {**nodes, **every.nodes}  # the best statement over a node was first
-        every.edges.update(edges)
-        full = full or len(shown.nodes.keys() | nodes.keys()) > most
-        if not full:
-            shown.nodes.update({id_: node for id_, node in nodes.items() if id_ not in shown.nodes})
-            shown.edges.update(edges)
+        every.nodes = {node.id: node for node in _nodes(statement, result, labels)} | every.nodes  # the best was first
+        every.edges.update(dict.fromkeys(_edges(statement, result)))
+    for statement, result in sorted(pairs, key=lambda pair: pair[0].id not in labels):
+        ids = [node.id for node in _nodes(statement, result, labels)]
+        if len(shown.nodes.keys() | ids) > most:
+            break
+        shown.nodes.update({id_: every.nodes[id_] for id_ in ids})
+        shown.edges.update(dict.fromkeys(_edges(statement, result)))
     shown.totals = every.shown
     return shown
 

@@ -89,6 +89,17 @@ def test_a_stream_ends_with_the_evidence(client: httpx.Client) -> None:
     assert '"evidence":' in text[text.index("event: done") :]
 
 
+def test_what_an_answer_cites_is_drawn_before_what_scores_higher(client: httpx.Client) -> None:
+    body = {"question": QUESTION, "evidence": True}
+    every = client.post("/retrieve/hybrid", json=body).json()["evidence"]
+    worst = min((n for n in every["nodes"] if n["kind"] == "statement"), key=lambda n: n["score"])
+    drawn = {**body, "evidence_limit": 5, "citations": {worst["id"]: "S1"}}
+    few = client.post("/retrieve/hybrid", json=drawn).json()["evidence"]
+    assert _whole(few)[worst["id"]] == {**worst, "citation": "S1"}
+    assert {n["id"]: n["score"] for n in few["nodes"]}.items() <= {n["id"]: n["score"] for n in every["nodes"]}.items()
+    assert few["totals"] == every["totals"]
+
+
 def test_no_more_is_shown_than_asked_for_and_all_is_counted(client: httpx.Client) -> None:
     body = {"question": QUESTION, "evidence": True}
     every = client.post("/retrieve/vector", json=body).json()["evidence"]

@@ -298,7 +298,9 @@ def test_a_job_and_its_events_can_be_asked_for_afterwards(api: Api) -> None:
     client = api.client()
     job_id = client.post("/ingest", json={"path": "corpus"}).json()["job_id"]
     job = client.get(f"/jobs/{job_id}").json()
-    assert (job["status"], job["result"]["documents_new"]) == ("SUCCEEDED", 2)
+    assert (job["status"], job["result"]["documents_new"], job["uri"]) == ("SUCCEEDED", 2, "")
+    sent = client.post("/documents", files={"file": ("a note.md", b"Ada keeps the log.")}).json()["job_id"]
+    assert client.get(f"/jobs/{sent}").json()["uri"] == "upload://default/a%20note.md"
     told = client.get(f"/jobs/{job_id}/events").json()["events"]
     assert [e["seq"] for e in told] == list(range(1, len(told) + 1))
     assert told[-1]["stage"] == "done"

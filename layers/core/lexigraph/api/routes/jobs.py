@@ -35,6 +35,7 @@ class JobReply(Reply):
     created_at: str = Field(description="start time, UTC", examples=["2026-11-22T06:08:27.123+00:00"])
     updated_at: str = Field(description="time of the last change, UTC", examples=["2026-11-22T06:08:29.533+00:00"])
     namespace: str = Field(description="namespace", examples=["default"])
+    uri: str = Field(description="URI of the one file of an upload; else empty", examples=["upload://default/flow.md"])
     result: dict[str, Any] = Field(description="result of the job", examples=[{"chunks_new": 12}])
     reason: str = Field(description="reason of the failure", examples=[""])
 
@@ -50,6 +51,7 @@ class JobReply(Reply):
             created_at=job.created_at,
             updated_at=job.updated_at,
             namespace=namespace,
+            uri=(job.request.get("upload") or {}).get("uri", ""),
             result=result,
             reason=job.reason,
         )

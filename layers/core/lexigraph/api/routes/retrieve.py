@@ -35,7 +35,7 @@ async def retrieve(
         found = engine.retrieve(body.question, filters=body.where())
         if not body.evidence:
             return found.to_dict()
-        drawing = draw(found, most=body.evidence_limit)
+        drawing = draw(found, most=body.evidence_limit, citations=body.citations)
         locate(drawing, service.stores.graph, who.tenant)
         return {**found.to_dict(), "evidence": EvidenceReply.of(drawing).model_dump(by_alias=True)}
 

@@ -113,6 +113,12 @@ class RetrieveRequest(Drawn):
 
     question: QuestionText = Field(description="as it was asked")
     parameters: Parameters = Field(default_factory=dict)
+    citations: dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=16)]] = Field(
+        default_factory=dict,
+        max_length=100,
+        description="labels of statements that an answer cites, by id; the evidence graph has these first",
+        examples=[{"statement:6e7013c1fb155a8b81e41154d64cb7a6": "S1"}],
+    )
 
 
 class NoticeReply(Reply):
@@ -241,7 +247,7 @@ class EvidenceCounts(Reply):
 class EvidenceReply(Reply):
     """The evidence of a question as a graph: what led to each statement."""
 
-    nodes: list[EvidenceNodeReply] = Field(description="nodes, from the best statements")
+    nodes: list[EvidenceNodeReply] = Field(description="nodes, from the cited, then the best statements")
     edges: list[EvidenceEdgeReply] = Field(description="edges between the nodes")
     shown: EvidenceCounts = Field(description="counts of what is included")
     totals: EvidenceCounts = Field(description="counts of the whole result")
