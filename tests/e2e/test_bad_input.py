@@ -83,13 +83,17 @@ CONTENTS = {
 }
 
 
+def bad_file(bad: str | Callable[[Path], Path], folder: Path) -> Path:
+    if not isinstance(bad, str):
+        return bad(folder)
+    path = folder / bad
+    path.write_bytes(CONTENTS[bad])
+    return path
+
+
 @pytest.mark.parametrize("bad", BAD_FILES, ids=lambda bad: bad if isinstance(bad, str) else bad.__name__)
 def test_a_bad_file_is_one_line_that_names_it(bad: str | Callable[[Path], Path], tmp_path: Path) -> None:
-    if isinstance(bad, str):
-        path = tmp_path / bad
-        path.write_bytes(CONTENTS[bad])
-    else:
-        path = bad(tmp_path)
+    path = bad_file(bad, tmp_path)
 
     told = here("--data", tmp_path / "data", "ingest", path, "--no-progress")
 
@@ -153,7 +157,7 @@ def test_all_bad_files_together_leave_the_good_ones_in(tmp_path: Path) -> None:
     (files / "up").symlink_to(tmp_path)
     (files / "good.md").write_text(GOOD)
     (files / "latin-1.txt").write_bytes(LATIN_1.encode("latin-1"))
-    named = {make(files): words for make, words in BAD_FILES.items()}
+    named = [bad_file(bad, files) for bad in BAD_FILES]
 
     told = apart("--data", "data", "ingest", files, *named, "--json", cwd=tmp_path)
 

@@ -5,12 +5,9 @@ from typing import Any
 
 import pytest
 
-WHERE: list[dict[str, Any]] = [
-    {"index": os.environ["FRAMEWORKS_INDEX"], "tenant": "default"},
-    {"url": os.environ["FRAMEWORKS_URL"]},
-]
 
-
-@pytest.fixture(params=WHERE, ids=["local", "server"])
+@pytest.fixture(params=["local", "server"])
 def where(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return dict(request.param)
+    if request.param == "local":
+        return {"index": os.environ["FRAMEWORKS_INDEX"], "tenant": "default"}
+    return {"url": os.environ["FRAMEWORKS_URL"]}

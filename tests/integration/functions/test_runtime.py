@@ -118,7 +118,7 @@ def test_a_file_goes_all_the_way_through_functions_in_their_own_processes(tmp_pa
         assert running("start").invoke(message("start.deleted")).reply == {"batchItemFailures": []}
         remove = running("remove")
         gone = remove.invoke(event("remove", run=made.started()[1]["run"])).reply
-        assert remove.invoke(event("remove.documents")).reply == {"documents_removed": 1}
+        assert remove.invoke(event("remove.documents")).reply == {"documents_removed": 0}  # it is gone
         assert remove.invoke(event("remove.tend")).reply == {"tenants": 0, "late_writers": 0}
         assert remove.invoke(event("remove.check")).reply["at"]["part"] == "done"
         assert functions.keys() == set(ON_THE_WAY)

@@ -1,6 +1,8 @@
 """Many files of a tenant that end at once take turns at one lease, without asking for it more than DynamoDB allows."""
 
+import os
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 
@@ -10,7 +12,7 @@ from tests.standins.aws_server import AwsServer
 
 @pytest.fixture
 def aws() -> Iterator[AwsServer]:
-    with closing.mock_environment(), AwsServer() as server:
+    with patch.dict(os.environ, closing.ENVIRONMENT), AwsServer() as server:
         yield server
 
 

@@ -184,15 +184,18 @@ class _Selection:
         behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
         for name in () if self.asked.sides else sorted(self.asked.names):
             if not any(name in c.names for group in self.chosen for c in group):
-                near = (c for worth, c in self.weighed if best - worth <= behind and name in c.names)
-                self._take_first(filter(self._carries, near))
+                self._take_first(c for worth, c in self.weighed if best - worth <= behind and name in c.names)
 
     def _complete(self, best: float) -> None:
         """Quote what answers a part of the question that nothing quoted so far does."""
         mass, quoted = self.asked.mass, frozenset[str]().union(*(c.about for group in self.chosen for c in group))
         whole = mass(frozenset(self.asked.found))
         least = {True: best - _OTHER, False: best - _FURTHER}
-        near = [c for worth, c in self.weighed if worth >= least[c.citation.reason == EXTERNAL] and self._carries(c)]
+        near = [
+            c
+            for worth, c in self.weighed
+            if worth >= least[c.citation.reason == EXTERNAL] and (worth == best or self._carries(c))
+        ]
         while near:
             adds, new = max(((mass(c.words - quoted), c) for c in near), key=lambda pair: pair[0])
             if adds <= _PART * whole or len(self.chosen) == self.limit:

@@ -282,7 +282,7 @@ def test_a_document_that_many_delete_at_once_is_removed_by_one(api: Api) -> None
             assert mine
             replies = [pool.submit(client.delete, f"/documents/{sent['id']}") for _ in range(4)]
             time.sleep(0.5)
-        told = sorted((r.result() for r in replies), key=lambda r: r.status_code)
+        told = sorted((r.result(timeout=30) for r in replies), key=lambda r: r.status_code)
     assert [r.status_code for r in told] == [200, 404, 404, 404]
     assert told[0].json() == {"removed": 1}
     assert (told[1].json()["message"], told[1].json()["hint"][:14]) == ("no such document", "GET /documents")

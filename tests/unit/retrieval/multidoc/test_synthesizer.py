@@ -192,9 +192,11 @@ def test_no_preset_is_named_that_would_leave_all_out_too(stores: Stores) -> None
 
 
 def test_where_there_is_nothing_at_all_nothing_was_left_out(stores: Stores) -> None:
-    for args in ({"tenant": "other"}, {"filters": MetadataFilter("title", "==", "Nowhere")}):
+    nowhere = MetadataFilter("title", "==", "Nowhere")
+    for args, told in (({"tenant": "other"}, []), ({"filters": nowhere}, ["filter_passes_nothing"])):
         nothing = context(stores, min_relevance=0.9, **args)
-        assert (nothing["sections"], nothing["best_relevance"], nothing["warnings"]) == ([], None, [])
+        assert (nothing["sections"], nothing["best_relevance"]) == ([], None)
+        assert [warning["type"] for warning in nothing["warnings"]] == told
 
 
 def test_articles_of_one_title_are_kept_apart(own: Stores, tmp_path: Path) -> None:
