@@ -115,7 +115,7 @@ function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
       {outdated && <Notice kind="warn">{texts.document.outOfRange}</Notice>}
       {open.has("details") && <Details doc={doc} />}
       <div class={`reading${open.has("outline") ? " with-outline" : ""}${open.has("statements") ? " with-statements" : ""}`}>
-        {open.has("outline") && <Outline doc={doc} headings={headings} pages={pages} sight={sight} onChoose={choose} />}
+        {open.has("outline") && <Outline doc={doc} waiting={outline.loading} headings={headings} pages={pages} sight={sight} onChoose={choose} />}
         <section class="paper" aria-label={texts.document.text}>
           {doc.characters > 0 && (
             <DocumentText id={doc.id} version={doc.version} characters={doc.characters} marked={outdated ? null : marked} headings={headings} pages={pages} verbatim={verbatim} onSight={setSight} />
@@ -164,6 +164,7 @@ function Details({ doc }: { doc: Doc }) {
 
 interface OutlineProps {
   doc: Doc;
+  waiting: boolean; // for headings and pages
   headings: readonly Heading[];
   pages: readonly PageStart[];
   sight: Stretch;
@@ -180,16 +181,17 @@ interface Entry {
 }
 
 /** Headings where the document has some, else its topics; and pages where there are neither. */
-function Outline({ doc, headings, pages, sight, onChoose }: OutlineProps) {
+function Outline({ doc, waiting, headings, pages, sight, onChoose }: OutlineProps) {
   const topics = useResource((signal) => allTopics(doc.id, signal), [doc.id, doc.version]);
   const entries = useMemo<Entry[]>(() => {
+    if (waiting) return [];
     if (headings.length > 1) return headings.map((h) => ({ title: h.text, level: h.level, start: h.start, end: h.start + Array.from(h.text).length }));
     if (topics.data?.length) return topics.data.map((t) => ({ title: shortened(t.title, doc.title), level: 1, start: t.start, end: t.end }));
     return pages.map((p) => ({ title: texts.document.page(p.number), level: 1, start: p.start, end: p.start + 1 }));
-  }, [headings, topics.data, pages, doc.title]);
+  }, [waiting, headings, topics.data, pages, doc.title]);
   const current = entries.findLastIndex((e) => e.start <= sight.start);
   const top = Math.min(...entries.map((e) => e.level), 9);
-  if (!entries.length) return <aside class="side outline" aria-label={texts.document.outline}>{topics.loading && <Loading />}</aside>;
+  if (!entries.length) return <aside class="side outline" aria-label={texts.document.outline}>{(waiting || topics.loading) && <Loading />}</aside>;
   return (
     <aside class="side outline" aria-label={texts.document.outline}>
       <h2 class="small-heading">{texts.document.outline}</h2>
