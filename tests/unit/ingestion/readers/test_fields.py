@@ -48,6 +48,11 @@ def test_fields_at_the_head_are_an_item_each_and_tell_the_title(tmp_path: Path, 
     assert [text.split()[0] for text in of_role(document, "paragraph")] == ["Dear", "the"]
 
 
+def test_fields_stay_in_their_order(tmp_path: Path) -> None:
+    text = "Needs: pan\nNeeds: lid\nWith: handle\nNeeds: glove\nSize: 3\n"
+    assert of_role(read(tmp_path, "a.txt", text), "list") == ["Needs: pan; lid", "With: handle", "Needs: glove", "Size: 3"]
+
+
 def test_each_of_several_groups_of_fields_is_a_section(tmp_path: Path) -> None:
     document = read(tmp_path, "control.txt", PACKAGES)
     assert document.title == "control"
@@ -66,6 +71,7 @@ def test_each_of_several_groups_of_fields_is_a_section(tmp_path: Path) -> None:
     "text",
     [
         "Ann: Who dropped the lid?\nBob: Not me.\nCy: It was the cat!\n",  # a talk
+        "Time: 20260309_12:00\nAnn: Hello Bob! Where is the lid? 🥘\nBob: I have it here with me 👍\nAnn: Thanks! Bye 🙂\n",
         "Pot: tin\nPan: iron\n\nThe lids are in the drawer.\n",  # too few
         "Pot: tin\nPan: iron\nLid: clay\nThese are all that we have.\n",  # they are not alone
     ],

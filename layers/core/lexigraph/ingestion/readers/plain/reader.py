@@ -45,17 +45,17 @@ def read_text(data: bytes, settings: Settings) -> Parsed:
 
 
 def add_fields(builder: TextBuilder, text: str) -> tuple[str, str]:
-    """Add the fields that a text begins with, an item a key; return the title that they tell, and the text below them.
+    """Add the fields that a text begins with; return the title that they tell, and the text below them.
 
-    Where there are several groups of fields, each is a section.
+    Values of one key that follow each other are one item. Where there are several groups of fields, each is a section.
     """
     groups, below = leading_fields(text)
     for fields in groups:
         if len(groups) > 1:
-            first, *_ = fields.values()
+            _, first = fields[0]
             builder.heading(_GROUP, (title_of(fields) or first[0]).partition("\n")[0])
         builder.base += _GROUP
-        for key, values in fields.items():
+        for key, values in fields:
             said, more = zip(*map(paragraphs, values), strict=True)
             builder.add(f"{key}: {'; '.join(map(one_line, said))}", "list")
             for text in filter(None, more):
