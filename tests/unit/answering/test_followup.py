@@ -169,9 +169,9 @@ def test_what_is_like_nothing_in_the_question_before_is_asked_beside_it(before: 
     "text", ["and " + "a" * 3_990, "is it possible " * 260, "and " * 990, "it that " * 490, "a " * 1_990]
 )
 def test_no_text_takes_long_to_look_at(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     complete(text, user(*[text * 5] * 50))
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 # ---------------------------------------------------------------- by a model

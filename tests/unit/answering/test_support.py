@@ -242,6 +242,6 @@ def test_no_answer_breaks_the_check_and_what_is_left_is_part_of_it(answer: str, 
 
 @pytest.mark.parametrize("piece", ["a_", "_", "a.", "**", "[S1]", "- ", "not ", "A", "1 ", "'", "`", "#"])
 def test_a_reply_that_repeats_itself_for_ever_is_checked_in_no_time(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     checked(f"{piece * 4_000}! Fog [S7].")
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -40,7 +40,7 @@ SIGNS = (
 def test_one_sign_again_and_again(read: Callable[[bytes, Settings], Parsed]) -> None:
     settings = load_settings()
     for sign in SIGNS:
-        started = time.perf_counter()
+        started = time.process_time()
         with contextlib.suppress(InvalidInput):
             read((sign * 40_000)[:40_000].encode(), settings)
-        assert time.perf_counter() - started < 4, repr(sign)
+        assert time.process_time() - started < 4, repr(sign)

@@ -75,6 +75,6 @@ def test_the_parts_of_a_document_are_judged_by_the_whole() -> None:
 
 
 def test_a_long_text_without_blanks_is_read_in_no_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     rejoin("x" * 2_000_000 + "-\n" + "y-" * 500_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
