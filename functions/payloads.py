@@ -172,12 +172,15 @@ class FinishEvent(Workflow):
 class Check(BaseModel):
     """A comparison of a tenant's stores: what an operator asks, and beyond that what the calls before have found.
 
-    ``repair`` puts right what is found. A call takes about so many ``seconds``; ``at`` is where the next one goes on, and
-    "done" in the end. ``problems`` counts all that was found by what is wrong, ``findings`` are the first of them.
+    ``repair`` puts right what is found. Of all tenants, ``*``, it is only looked at whether their documents are embedded by
+    the model in use, or by that of the label ``embedding``. A call takes about so many ``seconds``; ``at`` is where the next
+    one goes on, and "done" in the end. ``problems`` counts all that was found by what is wrong, ``findings`` are the first
+    of them.
     """
 
     tenant: str = "default"
     repair: bool = False
+    embedding: str = ""
     seconds: float = Field(default=600, ge=0, le=600)
     at: Place = Place()
     problems: dict[str, int] = Field(default_factory=dict)

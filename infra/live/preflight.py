@@ -35,6 +35,8 @@ BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 _LEAST_BOOTSTRAP = 8
 _UNRESERVED = 100  # executions that Lambda keeps for functions without a reserve
 _FEW_EXECUTIONS = 50
+# quotas by service and code: VPCs and gateway endpoints per region
+_VPCS, _GATEWAYS = ("vpc", "L-F678F1CE"), ("vpc", "L-1B52E74A")
 _INSTANCE = "db.serverless"
 _MODEL_SECONDS = 30.0
 # states of a stack from which it cannot be updated, and what helps
@@ -75,28 +77,38 @@ def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> 
         ("alarms", lambda: _alarms(profile)),
         ("cluster", lambda: _cluster(account, name)),
         ("collection", lambda: _collection(account, name)),
-        ("concurrency", lambda: _concurrency(account, profile, name)),
         ("engine", lambda: _engine(account, profile)),
         *(() if profile.vpc else (("zones", lambda: _zones(account, profile)),)),  # a network that is there has its zones
     ):
         yield from _looked(what, look)
+    # of elastic addresses, which most accounts have few of, it needs none
+    for what, look in (
+        ("concurrency", lambda: _concurrency(account, profile, name)),
+        ("quota VPCs", lambda: _vpcs(account, profile)),
+        ("quota gateways", lambda: _gateways(account, profile)),
+        ("quota databases", lambda: _databases(account, profile)),
+        ("quota units", lambda: _units(account, profile)),
+    ):
+        yield from _looked(what, look, level="warning")  # who may not read a quota may deploy all the same
     yield from _models(account, profile)
 
 
-def _looked(name: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Yield what a look finds; what cannot be asked is an error, told by its kind."""
+def _looked(name: str, look: Callable[[], Iterator[Finding]], *, level: Level = "error") -> Iterator[Finding]:
+    """Yield what a look finds; what cannot be asked is an error, or of another ``level``, told by its kind."""
     name = name.strip("_")
     try:
         yield from look()
     except Exception as error:  # noqa: BLE001  # whatever it is, it is what was found
         kind = code_of(error) or type(error).__name__
-        if "AccessDenied" in kind or "Unauthorized" in kind:
+        if level == "warning":
+            remedy = "let your credentials read it (examples/pipelines/role.yml), or look at it in Service Quotas yourself"
+        elif "AccessDenied" in kind or "Unauthorized" in kind:
             remedy = "let your credentials read this, or deploy with others"
         elif "Connect" in kind or "Timeout" in kind:
             remedy = "look at the network and the name of the region: the service may not be there"
         else:
             remedy = "aws sts get-caller-identity has to answer: aws configure, AWS_PROFILE or a role; renew what expired"
-        yield Finding(name, "error", f"could not be checked: {kind}", remedy)
+        yield Finding(name, level, f"could not be checked: {kind}", remedy)
 
 
 def _tools() -> Iterator[Finding]:
@@ -237,6 +249,77 @@ def _concurrency(account: Account, profile: Profile, name: str) -> Iterator[Find
         yield Finding("concurrency", "ok", f"{most} concurrent executions")
 
 
+def _vpcs(account: Account, profile: Profile) -> Iterator[Finding]:
+    if not profile.vpc and not account.stack(profile.stack("network")):
+        pages = account.client("ec2").get_paginator("describe_vpcs").paginate()
+        used = sum(len(page["Vpcs"]) for page in pages)
+        instead = "or delete one, or deploy into one that is there: SET=vpc=..."
+        most = _most(account, *_VPCS)
+        yield _against(account, "VPCs", "VPCs of the region", used, most, 1, _VPCS, instead)
+
+
+def _gateways(account: Account, profile: Profile) -> Iterator[Finding]:
+    if profile.endpoints == "own" and not account.stack(profile.stack("network")):
+        kind = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
+        pages = account.client("ec2").get_paginator("describe_vpc_endpoints").paginate(Filters=kind)
+        used = sum(len(page["VpcEndpoints"]) for page in pages)
+        most = _most(account, *_GATEWAYS)
+        yield _against(account, "gateways", "gateway endpoints of the region", used, most, 2, _GATEWAYS)
+
+
+def _databases(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Look at the quotas of clusters and instances; that Neptune counts against those of RDS is not said everywhere."""
+    if account.stack(profile.stack("graph")):
+        return
+    told = {q["AccountQuotaName"]: q for q in account.client("rds").describe_account_attributes()["AccountQuotas"]}
+    for name, needed, code in (("DBClusters", 1, "L-952B80B8"), ("DBInstances", 1 + profile.neptune_readers, "L-7B6409FD")):
+        used, most = int(told[name]["Used"]), int(told[name]["Max"])
+        yield _against(account, name, f"{name} of RDS and Neptune", used, most, needed, ("rds", code), level="warning")
+
+
+def _units(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Compare what the account lets OpenSearch Serverless use with what the collection may."""
+    limits = account.client("opensearchserverless").get_account_settings()["accountSettingsDetail"]["capacityLimits"]
+    may = {name: int(limits[name]) for name in ("maxIndexingCapacityInOCU", "maxSearchCapacityInOCU")}
+    most = min(may.values())
+    told = f"OpenSearch Serverless: {most} units in the account, for indexing and for search each"
+    if most >= profile.vector_units:
+        yield Finding("quota units", "ok", told)
+    else:
+        wanted = ",".join(f"{name}={max(units, profile.vector_units)}" for name, units in may.items())
+        remedy = f"aws opensearchserverless update-account-settings --capacity-limits {wanted} --region {account.region}"
+        told += f"; the collection may use {profile.vector_units}, and would be slower with fewer under load"
+        yield Finding("quota units", "warning", told, f"{remedy}; or deploy with fewer: SET=vector_units=...")
+
+
+def _most(account: Account, service: str, code: str) -> int:
+    return int(account.client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=code)["Quota"]["Value"])
+
+
+def _against(
+    account: Account,
+    name: str,
+    what: str,
+    used: int,
+    most: int,
+    needed: int,
+    quota: tuple[str, str],
+    instead: str = "",
+    level: Level = "error",
+) -> Finding:
+    """Hold what a deployment needs against a quota, which is named by its service and its code."""
+    told = f"{used} of {most} {what} are used"
+    if used + needed <= most:
+        return Finding(f"quota {name}", "ok", told)
+    ask = (
+        f"aws service-quotas request-service-quota-increase --service-code {quota[0]} --quota-code {quota[1]} "
+        f"--desired-value {used + needed} --region {account.region}"
+    )
+    return Finding(
+        f"quota {name}", level, f"{told}; a deployment makes {needed} more", "; ".join(filter(None, (ask, instead)))
+    )
+
+
 def _engine(account: Account, profile: Profile) -> Iterator[Finding]:
     pages = account.client("neptune").get_paginator("describe_db_engine_versions").paginate(Engine="neptune")
     offered = [str(found["EngineVersion"]) for page in pages for found in page["DBEngineVersions"]]
@@ -258,12 +341,16 @@ def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
     needed = (*ENDPOINTS, RERANK_ENDPOINT) if profile.reranks else ENDPOINTS
     names = [f"com.amazonaws.{account.region}.{name}" for name in needed]
     filters = [{"Name": "service-name", "Values": names}]
-    for found in ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]:
+    services = ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]
+    for found in services:
         of_service[found["ServiceName"]] = set(found["AvailabilityZones"])
     if missing := [name for name in names if name not in of_service]:
         told = f"missing endpoint services: {', '.join(missing)}"
         yield Finding("zones", "error", told, "deploy into a region that has it: the VPC has no other way")
         return
+    if free := [found["ServiceName"] for found in services if not found.get("VpcEndpointPolicySupported", True)]:
+        told = f"{', '.join(free)} takes no policy here, without which it leads to other accounts, too"
+        yield Finding("zones", "error", told, "deploy into another region, or with endpoints of your own: SET=vpc=...")
     everywhere = sorted(zone for zone in zones if all(zone in has for has in of_service.values()))
     lacking = {zone: [name for name, has in of_service.items() if zone not in has] for zone in wanted}
     told = "; ".join(f"{zone} lacks {', '.join(names)}" for zone, names in lacking.items() if names)

@@ -98,7 +98,9 @@ class NetworkStack(Stack):
 
     def _log_flows(self, profile: Profile) -> None:
         group = LogGroup(self, "Flows", days=30)
-        role = iam.Role(self, "FlowLogRole", assumed_by=iam.ServicePrincipal("vpc-flow-logs.amazonaws.com"))
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+        logging = iam.ServicePrincipal("vpc-flow-logs.amazonaws.com", conditions=ours)
+        role = iam.Role(self, "FlowLogRole", assumed_by=logging)
         self.vpc.add_flow_log(
             "FlowLog",
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(group, role),

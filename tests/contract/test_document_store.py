@@ -127,6 +127,15 @@ def test_two_tenants_share_nothing(document_store: DocumentStore) -> None:
     assert document_store.get(A, ONE, "text-1.txt") == b"mine"
 
 
+def test_who_has_files_is_listed(document_store: DocumentStore) -> None:
+    assert document_store.tenants() == []
+    for tenant in (B, A):
+        document_store.put(tenant, ONE, "text-1.txt", b"1")
+    assert document_store.tenants() == [A, B]
+    document_store.delete(A, ONE)
+    assert document_store.tenants() == [B]
+
+
 def test_readers_see_the_old_bytes_or_the_new(document_store: DocumentStore) -> None:
     texts = [b"a" * 300_000, b"b" * 200_000]
     document_store.put(A, ONE, "text-1.txt", texts[0])

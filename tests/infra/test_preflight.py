@@ -56,7 +56,18 @@ def limits(most: int) -> dict[str, Any]:
     return {"AccountLimit": {"ConcurrentExecutions": most, "UnreservedConcurrentExecutions": most}, "AccountUsage": {}}
 
 
+def counted(name: str, used: int, most: int) -> dict[str, Any]:
+    return {"AccountQuotaName": name, "Used": used, "Max": most}
+
+
 READY: dict[str, Any] = {
+    "service-quotas GetServiceQuota": {"Quota": {"Value": 5.0}},
+    "ec2 DescribeVpcs": {"Vpcs": [{"VpcId": "vpc-1"}]},
+    "ec2 DescribeVpcEndpoints": {"VpcEndpoints": []},
+    "rds DescribeAccountAttributes": {"AccountQuotas": [counted("DBClusters", 3, 40), counted("DBInstances", 3, 40)]},
+    "opensearchserverless GetAccountSettings": {
+        "accountSettingsDetail": {"capacityLimits": {"maxIndexingCapacityInOCU": 16, "maxSearchCapacityInOCU": 16}}
+    },
     "sts GetCallerIdentity": {"Account": "123456789012", "Arn": "arn:aws:sts::123456789012:assumed-role/deployer/me"},
     "ssm GetParameter": {"Parameter": {"Name": preflight.BOOTSTRAP, "Value": "25", "Type": "String"}},
     "cloudformation DescribeStacks": stacks(),
@@ -182,6 +193,67 @@ MISSING = [
         "name of the region",
     ),
     ("lambda GetAccountSettings", limits(10), "concurrency", "warning", "10 concurrent executions", "Service Quotas"),
+    (
+        "lambda GetAccountSettings",
+        Refusal("AccessDeniedException", SECRET),
+        "concurrency",
+        "warning",
+        "AccessDenied",
+        "Service Quotas yourself",
+    ),
+    (
+        "ec2 DescribeVpcs",
+        {"Vpcs": [{"VpcId": f"vpc-{n}"} for n in range(5)]},
+        "quota VPCs",
+        "error",
+        "5 of 5 VPCs of the region are used; a deployment makes 1 more",
+        "--quota-code L-F678F1CE --desired-value 6 --region us-west-2; or delete one",
+    ),
+    (
+        "ec2 DescribeVpcs",
+        Refusal("UnauthorizedOperation", SECRET),
+        "quota VPCs",
+        "warning",
+        "could not be checked",
+        "Service Quotas yourself",
+    ),
+    (
+        "ec2 DescribeVpcEndpoints",
+        {"VpcEndpoints": [{"VpcEndpointId": f"vpce-{n}"} for n in range(4)]},
+        "quota gateways",
+        "error",
+        "4 of 5 gateway endpoints of the region are used; a deployment makes 2 more",
+        "--quota-code L-1B52E74A --desired-value 6",
+    ),
+    (
+        "rds DescribeAccountAttributes",
+        {"AccountQuotas": [counted("DBClusters", 3, 40), counted("DBInstances", 40, 40)]},
+        "quota DBInstances",
+        "warning",
+        "40 of 40 DBInstances of RDS and Neptune are used",
+        "--service-code rds",
+    ),
+    (
+        "opensearchserverless GetAccountSettings",
+        {"accountSettingsDetail": {"capacityLimits": {"maxIndexingCapacityInOCU": 10, "maxSearchCapacityInOCU": 2}}},
+        "quota units",
+        "warning",
+        "2 units in the account, for indexing and for search each; the collection may use 4",
+        "update-account-settings --capacity-limits maxIndexingCapacityInOCU=10,maxSearchCapacityInOCU=4",
+    ),
+    (
+        "ec2 DescribeVpcEndpointServices",
+        {
+            "ServiceDetails": [
+                {**found, "VpcEndpointPolicySupported": "aoss" not in found["ServiceName"]}
+                for found in endpoints()["ServiceDetails"]
+            ]
+        },
+        "zones",
+        "error",
+        "com.amazonaws.us-west-2.aoss-data takes no policy here",
+        "another region",
+    ),
     (
         "neptune DescribeDBEngineVersions",
         {"DBEngineVersions": [{"EngineVersion": "1.4.7.0"}]},
@@ -328,6 +400,13 @@ def test_a_reserve_wants_a_quota(account: AccountServer) -> None:
     assert "reserve=0" in finding.remedy
     account.answers["lambda GetAccountSettings"] = limits(200)
     assert [f for f in found(PROFILES["prod"]) if f.level != "ok"] == []
+
+
+def test_what_is_there_counts_against_no_quota_again(account: AccountServer) -> None:
+    there = stacks(*(stack(f"lexigraph-dev-{part}") for part in ("network", "graph")))
+    full = {"Vpcs": [{"VpcId": f"vpc-{n}"} for n in range(5)]}
+    account.answers |= {"cloudformation DescribeStacks": there, "ec2 DescribeVpcs": full}
+    assert [f for f in found() if f.level != "ok"] == []
 
 
 def test_a_region_that_nobody_knows_is_told(account: AccountServer) -> None:

@@ -386,3 +386,19 @@ def _vector_rights(found: Templates, job: str) -> Iterator[tuple[str, list[str]]
             if found.functions[job]["Role"] in policy["Principal"]:
                 for rule in policy["Rules"]:
                     yield rule["Resource"], rule["Permission"]
+
+
+# Lambda and API Gateway take a role for what names it in its own account; of Neptune's no guide knows a condition
+_OF_ITS_ACCOUNT = {"lambda.amazonaws.com", "apigateway.amazonaws.com", "rds.amazonaws.com"}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_no_service_takes_a_role_in_the_name_of_another_account(templates: OF, profile: str) -> None:
+    seen = set()
+    for role in templates(profile).of("IAM::Role"):
+        for statement in role.properties["AssumeRolePolicyDocument"]["Statement"]:
+            service = statement["Principal"]["Service"]
+            seen.add(service)
+            account = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
+            assert account == "ACCOUNT" or service in _OF_ITS_ACCOUNT, role.name
+    assert seen > _OF_ITS_ACCOUNT

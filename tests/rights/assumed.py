@@ -28,6 +28,10 @@ def assumed(templates: Templates, needs: Needs) -> Iterator[Need]:
             yield from _destination(needs, r.properties)
         elif r.kind == "AWS::StepFunctions::StateMachine":
             yield from _machine(templates, needs, r.properties)
+        elif r.kind == "Custom::S3BucketNotifications":
+            maker = templates.one("Lambda::Function", _name(r.properties["ServiceToken"])).properties
+            bucket = r.properties["BucketName"]
+            yield Need(_name(maker["Role"]), "s3:PutBucketNotification", bucket, "the events of a bucket, turned on")
         elif r.kind == "AWS::EC2::FlowLog":
             role, group = _name(r.properties["DeliverLogsPermissionArn"]), r.properties["LogGroupName"]
             for action in ("CreateLogStream", "PutLogEvents", "DescribeLogStreams"):

@@ -103,7 +103,9 @@ class Grants:
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
         self._of_role = {p["Role"]: job for job, p in templates.functions.items()}
-        self._roles = {self._role(f"<{r.stack}/{r.name}>"): r for r in templates.resources if r.kind == "AWS::IAM::Role"}
+        self.roles = {self._role(f"<{r.stack}/{r.name}>") for r in templates.resources if r.kind == "AWS::IAM::Role"} | {
+            r.name for r in templates.resources if r.kind == "AWS::IAM::ManagedPolicy"
+        }
 
     @cached_property
     def statements(self) -> dict[str, list[Statement]]:
@@ -232,7 +234,7 @@ def evaluate(templates: Templates, calls: Sequence[Call], entries: Sequence[Entr
     """Hold calls against the templates of a deployment."""
     grants, needs = Grants(templates), Needs(templates)
     wanted = {need for call in calls for need in (*needs.of(call), *on_behalf(call, needs))} | set(assumed(templates, needs))
-    wanted = {need for need in wanted if need.role in grants.statements}
+    wanted = {need for need in wanted if need.role in grants.roles}
     report = Report(sorted(wanted, key=str))
     refused = {one: entry for entry in entries if entry.kind == "refused" for one in entry.rights()}
     used, borne_out = set[Right](), set[tuple[str, str, str, str]]()
@@ -249,7 +251,7 @@ def evaluate(templates: Templates, calls: Sequence[Call], entries: Sequence[Entr
     report.rights = len(rights)
     report.unused = sorted(rights - used)
     _explain(report, [entry for entry in entries if entry.kind == "unused"])
-    report.stale += [" ".join(filter(None, one)) for one in refused if one not in borne_out and one[0] in grants.statements]
+    report.stale += [" ".join(filter(None, one)) for one in refused if one not in borne_out and one[0] in grants.roles]
     return report
 
 

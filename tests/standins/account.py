@@ -18,7 +18,15 @@ from tests.standins.loopback import LoopbackServer, hang_up, send
 
 _SIGNED = re.compile(r"Credential=[^/]+/\d{8}/[a-z0-9-]+/([a-z0-9-]+)/aws4_request")
 # by the name that is signed for, where that of botocore's description is another
-_SERVICES = {"rds": "neptune", "aoss": "opensearchserverless", "bedrock": "bedrock-runtime", "events": "events"}
+_SERVICES = {
+    "rds": "neptune",
+    "aoss": "opensearchserverless",
+    "bedrock": "bedrock-runtime",
+    "events": "events",
+    "servicequotas": "service-quotas",
+}
+# of what is signed for by one name and described by two: the operations of the other one
+_OTHERS = {"DescribeAccountAttributes": "rds"}
 _PATHS = (
     ("converse", "Converse"),
     ("invoke", "InvokeModel"),
@@ -50,6 +58,7 @@ class AccountServer(LoopbackServer):
         signed = _SIGNED.search(request.headers.get("Authorization", ""))
         service = _SERVICES.get(signed[1], signed[1]) if signed else ""
         operation, given = _operation(request, body)
+        service = _OTHERS.get(operation, service)
         self.asked.append((f"{service} {operation}", given))
         answer = self.answers.get(f"{service} {operation}", Refusal("AccessDeniedException", "no answer was given", 403))
         try:

@@ -591,10 +591,12 @@ def test_curate_serves_two_operations_alone_and_no_other_function_serves_these(a
         assert called(job, made)[0] == called(job, event("curate.undo"))[0] == 403
 
 
-def test_a_split_rebuilds_documents_and_is_refused_with_the_command_that_makes_it(api: Deployed) -> None:
+def test_a_split_rebuilds_documents_and_is_refused_with_what_to_do_instead(api: Deployed) -> None:
     split = {"kind": "split", "name": "Tove Lund", "others": ["Tove Lund (ship)"], "documents": ["harbour.md"]}
     status, told = called("curate", event("curate.decide", body=json.dumps(split)))
-    assert (status, told["error"], "lexigraph entities" in told["hint"]) == (403, "forbidden", True)
+    assert (status, told["error"], "upload them again" in told["hint"]) == (403, "forbidden", True)
+    # no command does it either: none reaches the stores of a deployment
+    assert "lexigraph entities" not in told["hint"]
 
 
 def test_only_administrators_who_see_all_curate_and_each_their_own_tenant(api: Deployed) -> None:

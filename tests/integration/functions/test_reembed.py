@@ -112,6 +112,28 @@ def test_a_tenant_moves_from_one_model_to_another_and_the_old_records_go_last(tm
         assert index.ingest([tmp_path / "pages"]).documents_unchanged == 2
 
 
+def test_doctor_names_the_tenants_that_the_new_model_has_not_reached(tmp_path: Path, titan: Titan) -> None:
+    other = Tenant("team-b")
+
+    def named(**asked: Any) -> dict[str, str]:
+        """Return the problems by tenant of a check of all, done in as many parts as there can be."""
+        check: dict[str, Any] = {"tenant": "*", "seconds": 0, **asked}
+        while check.get("at", {}).get("part") != "done":
+            check = invoke("remove", {"action": "check", "check": check})
+        return {found["uri"]: found["problem"] for found in check["findings"]}
+
+    with deployed(tmp_path / "data") as made:
+        take_in(made, tmp_path)
+        index = LexicalGraphIndex(made.stores, extractor=SentenceExtractor(), settings=made.steps.settings)
+        index.ingest([tmp_path / "pages" / "Harbour.md"], tenant=other)
+        assert named() == {}
+        lacking = {"default": f"2 documents have no vectors of {LABEL}", "team-b": f"1 document has no vectors of {LABEL}"}
+        assert named(embedding=LABEL) == lacking, "before the switch, too"
+        ended(made, "moved", model=TITAN, dimension=256)
+    with deployed(tmp_path / "data", **SWITCHED):
+        assert named() == {"team-b": f"1 document has no vectors of {LABEL}"}
+
+
 def test_a_model_that_stays_away_fails_the_job_with_the_reason_and_a_redrive_goes_on(there: Deployed, titan: Titan) -> None:
     run = execution("run", model=TITAN, dimension=256)
     run._enter = lambda name, data: setattr(titan, "away", data["reembed"].get("report") is not None)

@@ -157,6 +157,6 @@ def _check_builds(service: Service) -> None:
     if service.settings.workflow:
         raise ApiError(
             403,
-            "a split rebuilds documents, which this API does not",
-            hint="run `lexigraph entities` inside the VPC, as docs/curation.md says",
+            "a split rebuilds documents, which a deployment cannot do",
+            hint="write the fuller name in the documents that mean the other one, and upload them again",
         )

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from lexigraph.ingestion import marks
 from lexigraph.ingestion.files import read_file, text_name
 from lexigraph.ingestion.remove import remove_held
 from lexigraph.ingestion.versions import by_index, collect, counted, settle_entities
@@ -45,6 +46,12 @@ def records_of(registry: Registry, tenant: Tenant, *, after: str = "") -> Iterat
     while page := registry.documents(tenant, after=after, limit=_PAGE):
         yield from page
         after = page[-1].uri
+
+
+def embedded_otherwise(registry: Registry, tenant: Tenant, label: str) -> int:
+    """Return how many documents that readers see are noted to have vectors of other embeddings, and none of this one."""
+    had = (marks.labels(record.fingerprint) for record in records_of(registry, tenant) if record.state == "READY")
+    return sum(bool(labels) and label not in labels for labels in had)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,3 +24,6 @@ class DocumentStore(Protocol):
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         """Return up to ``limit`` ids, after ``after``, of sources that have files, sorted."""
+
+    def tenants(self) -> list[Tenant]:
+        """Return who has files here, sorted."""

@@ -69,6 +69,11 @@ class S3DocumentStore:
         )
         return list(islice(filter(is_source_id, found), limit))
 
+    def tenants(self) -> list[Tenant]:
+        top = f"{self.place.path}/" if self.place.path else ""
+        found = (common["Prefix"] for page in self._pages(top, Delimiter="/") for common in page.get("CommonPrefixes", ()))
+        return sorted(Tenant(prefix.removeprefix(top).rstrip("/")) for prefix in found)
+
     def address(self, tenant: Tenant, source_id: str, name: str) -> tuple[str, str]:
         """Return bucket and key of a file, for what reads it there itself."""
         return self.place.name, self._folder(tenant, source_id) + quote(checked_name(name), safe="")
