@@ -75,6 +75,45 @@ def test_a_route_that_does_not_exist_tells_a_stranger_no_more_than_one_that_does
     refused(api.client().delete("/health"), 405, "method_not_allowed")
 
 
+def test_head_is_answered_as_get_without_the_body(api: Api) -> None:
+    client = api.client()
+    for path in ("/health", "/documents", "/docs", "/explorer/ask", "/documents/source:" + "0" * 32, "/nowhere"):
+        got, head = client.get(path), client.head(path)
+        told = [{k: v for k, v in reply.headers.items() if k not in ("date", "x-request-id")} for reply in (got, head)]
+        assert (head.status_code, head.content, told[1]["content-type"]) == (got.status_code, b"", told[0]["content-type"])
+        assert told[0].keys() == told[1].keys()
+    assert patient.get(f"{api.url}/health").headers["content-length"] == client.head("/health").headers["content-length"]
+
+
+def test_a_head_needs_the_rights_of_a_get_and_changes_nothing(api: Api) -> None:
+    assert api.with_headers({}).head("/documents").status_code == 401
+    assert api.client("default", "ingest").head("/documents").status_code == 403
+    client, params = api.client(), {"path": "."}
+    before = client.get("/jobs").json()
+    assert client.head("/ingest/stream", params=params).status_code == 405
+    assert client.get("/jobs").json() == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "hint", "allow"),
+    [
+        ("PUT", "/documents", 405, "use GET or POST", "GET, POST, HEAD"),
+        ("DELETE", "/explorer/ask", 405, "use GET", "GET, HEAD"),
+        ("GET", "/query", 405, "use POST", "POST"),
+        ("GET", "/documents/", 404, "use /documents", None),
+        ("PUT", "/documents//", 404, "use /documents", None),
+        ("GET", "/nowhere", 404, "GET /docs shows all routes", None),
+    ],
+)
+def test_where_there_is_no_route_it_is_told_which_may_be_meant(
+    api: Api, method: str, path: str, status: int, hint: str, allow: str | None
+) -> None:
+    reply = api.client().request(method, path)
+    told = refused(reply, status, "not_found" if status == 404 else "method_not_allowed")
+    assert told["message"] == f"{method} {path}: there is no such route"
+    assert (told["hint"], reply.headers.get("allow")) == (hint, allow)
+
+
 def test_a_body_over_the_limit_is_refused(api: Api) -> None:
     told = refused(api.client().post("/health", content=b"x" * 10_000_000), 413, "too_large")
     assert "1,000,000 bytes" in told["message"]

@@ -158,9 +158,14 @@ def handle_errors(app: FastAPI) -> None:
         if error.status_code == 400 and error.__cause__ and (unread := unread_body(error.__cause__)):
             return respond(request, unread)
         code, headers = CODES.get(error.status_code, "error"), dict(error.headers or {})
+        message, hint = error.detail, ""
+        if error.status_code in (404, 405):
+            message = f"{request.method[:_NAME_CHARS]} {request.scope['path'][:_NAME_CHARS]}: there is no such route"
+            hint = _other_path(request)
         if error.status_code == 405:
-            headers["Allow"] = ", ".join(_methods(request))
-        return respond(request, ApiError(error.status_code, error.detail, code=code, headers=headers))
+            methods = _methods(request)
+            hint, headers["Allow"] = f"use {' or '.join(methods)}", ", ".join([*methods, *["HEAD"] * ("GET" in methods)])
+        return respond(request, ApiError(error.status_code, message, code=code, hint=hint, headers=headers))
 
     def of_validation(request: Request, error: Exception) -> JSONResponse:
         error = cast(RequestValidationError, error)
@@ -174,12 +179,21 @@ def handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, of_validation)
 
 
-def _methods(request: Request) -> list[str]:
-    """Return the methods of a path; the framework names those of the first route only."""
+def _other_path(request: Request) -> str:
+    """Return what may have been meant by a path that is none."""
+    path = request.scope["path"]
+    near = path.rstrip("/") if path.endswith("/") else f"{path}/"
+    return f"use {near[:_NAME_CHARS]}" if _methods(request, near) else "GET /docs shows all routes"
+
+
+def _methods(request: Request, path: str = "") -> list[str]:
+    """Return the methods of a path, that asked for by default; the framework names those of the first route only."""
+    if "app_root_path" in request.scope:  # within a folder of files
+        return [] if path else ["GET"]
+    asked = {**request.scope, **({"path": path} if path else {})}
 
     def allowed(method: str) -> bool:
-        scope = {**request.scope, "method": method}
-        return any(route.matches(scope)[0] == Match.FULL for route in request.app.routes)
+        return any(route.matches({**asked, "method": method})[0] == Match.FULL for route in request.app.routes)
 
     return [method for method in ("DELETE", "GET", "PATCH", "POST", "PUT") if allowed(method)]
 

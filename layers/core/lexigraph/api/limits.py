@@ -152,7 +152,9 @@ def _with_all(dependant: Dependant) -> Iterator[Dependant]:
 
 
 class Requests:
-    """The outermost middleware: gives each request an id, and refuses bodies over the limit while they arrive."""
+    """The outermost middleware: gives each request an id, answers HEAD as GET without the body, and refuses bodies over the
+    limit while they arrive.
+    """
 
     def __init__(self, app: ASGIApp, *, max_upload_bytes: int) -> None:
         self._app, self._upload = app, max_upload_bytes
@@ -183,6 +185,8 @@ class Requests:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["lexigraph.request_id"] = name = secrets.token_hex(8)
+        if head := scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET", "lexigraph.head": True}
         headers = dict(scope["headers"])
         upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
         limit = self._upload if upload else MAX_BODY_BYTES
@@ -208,7 +212,7 @@ class Requests:
                 await send({**message, "more_body": True})
                 await _linger(receive)
                 message = {"type": "http.response.body"}
-            await send(message)
+            await send({**message, "body": b""} if head and message["type"] == "http.response.body" else message)
 
         try:
             if b"transfer-encoding" in headers and b"content-length" in headers:
