@@ -114,6 +114,43 @@ def test_where_there_is_no_route_it_is_told_which_may_be_meant(
     assert (told["hint"], reply.headers.get("allow")) == (hint, allow)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], "the body: must be an object"),
+        ({}, "question: is required"),
+        ({"question": 5}, "question: must be a string"),
+        ({"stream": "yes"}, "stream: must be true or false"),
+        ({"evidence_limit": 1.5}, "evidence_limit: must be a whole number"),
+        ({"evidence_limit": 0}, "evidence_limit: must be greater than or equal to 1"),
+        ({"parameters": []}, "parameters: must be an object"),
+        ({"parameters": {"top_k": {}}}, "parameters.top_k: must be one of boolean, number, string"),
+        ({"parameters": {"top_k": "5"}}, "top_k must be a whole number from 1 to 100 or null, got '5'"),
+        ({"parameters": {"include_facts": None}}, "include_facts must be true or false, got null"),
+        ({"context": "x"}, "context: must be an array"),
+        ({"context": [5]}, "context.0: must be one of object, string"),
+        ({"history": [{"role": "x", "content": "x"}]}, "history.0.role: must be 'user' or 'assistant'"),
+        ({"filters": {"filters": []}}, "filters.filters: must have at least 1 item"),
+        ({"filters": {"key": "", "value": 1}}, "filters.key: must not be blank"),
+        ({"filters": {"key": "a", "value": None}}, "filters.value: must be one of boolean, number, string"),
+    ],
+)
+def test_what_is_wrong_in_a_body_is_told_in_the_words_of_json(api: Api, given: Any, told: str) -> None:
+    body = {"question": "Who?", **given} if given else given
+    assert refused(api.client().post("/query", json=body), 422, "invalid_input")["message"] == told
+
+
+def test_what_is_wrong_in_a_query_is_told_without_a_pattern_where_nobody_writes_it(api: Api) -> None:
+    told = refused(api.client().get("/documents", params={"after": "!"}), 422, "invalid_input")
+    assert told["message"] == "after: must be `next` of the previous page"
+
+
+@pytest.mark.parametrize("path", ["/query", "/ranking/preview", "/retrieve/bm25"])
+def test_parameters_that_are_null_are_as_if_not_given(api: Api, path: str) -> None:
+    reply = api.client().post(path, json={"question": "Who signs?", "parameters": None})
+    assert reply.status_code == 200, reply.text
+
+
 def test_a_body_over_the_limit_is_refused(api: Api) -> None:
     told = refused(api.client().post("/health", content=b"x" * 10_000_000), 413, "too_large")
     assert "1,000,000 bytes" in told["message"]
