@@ -151,6 +151,12 @@ def test_parameters_that_are_null_are_as_if_not_given(api: Api, path: str) -> No
     assert reply.status_code == 200, reply.text
 
 
+def test_a_whole_number_may_be_written_as_json_may_write_it(api: Api) -> None:
+    body = '{"question": "Who signs?", "parameters": {"top_k": 1e1}, "evidence_limit": 5.0}'
+    reply = api.client().post("/query", content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 200, reply.text
+
+
 def test_a_body_over_the_limit_is_refused(api: Api) -> None:
     told = refused(api.client().post("/health", content=b"x" * 10_000_000), 413, "too_large")
     assert "1,000,000 bytes" in told["message"]

@@ -85,6 +85,8 @@ def only_known(given: Iterable[str], known: Sequence[str]) -> None:
 
 
 def _as_whole(value: Any) -> Any:
+    if isinstance(value, dict):  # as of parameters
+        return {name: _as_whole(each) for name, each in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
