@@ -86,6 +86,14 @@ def test_files_with_hashed_names_are_kept_for_ever_and_are_never_the_start(page:
     assert (icon.headers["content-type"], icon.headers["cache-control"]) == ("image/svg+xml", "no-cache")
 
 
+@pytest.mark.parametrize("name", ["nope.js", "style.CSS", "documents/main-4f2a.js", "a" * 3_000 + ".js", "%00.js"])
+def test_a_file_that_is_not_there_is_not_the_start(page: httpx.Client, name: str) -> None:
+    # a browser would read the start as a script, and say something puzzling
+    reply = page.get(f"/explorer/{name}")
+    assert (reply.status_code, "no such file" in reply.text) == (404, True)
+    assert "cache-control" not in reply.headers
+
+
 def test_what_a_browser_has_is_not_sent_again(page: httpx.Client) -> None:
     first = page.get("/explorer/")
     again = page.get("/explorer/ask", headers={"If-None-Match": first.headers["etag"]})

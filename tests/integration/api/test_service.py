@@ -75,6 +75,88 @@ def test_a_route_that_does_not_exist_tells_a_stranger_no_more_than_one_that_does
     refused(api.client().delete("/health"), 405, "method_not_allowed")
 
 
+def test_head_is_answered_as_get_without_the_body(api: Api) -> None:
+    client = api.client()
+    for path in ("/health", "/documents", "/docs", "/explorer/ask", "/documents/source:" + "0" * 32, "/nowhere"):
+        got, head = client.get(path), client.head(path)
+        told = [{k: v for k, v in reply.headers.items() if k not in ("date", "x-request-id")} for reply in (got, head)]
+        assert (head.status_code, head.content, told[1]["content-type"]) == (got.status_code, b"", told[0]["content-type"])
+        assert told[0].keys() == told[1].keys()
+    assert patient.get(f"{api.url}/health").headers["content-length"] == client.head("/health").headers["content-length"]
+
+
+def test_a_head_needs_the_rights_of_a_get_and_changes_nothing(api: Api) -> None:
+    assert api.with_headers({}).head("/documents").status_code == 401
+    assert api.client("default", "ingest").head("/documents").status_code == 403
+    client, params = api.client(), {"path": "."}
+    before = client.get("/jobs").json()
+    assert client.head("/ingest/stream", params=params).status_code == 405
+    assert client.get("/jobs").json() == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "hint", "allow"),
+    [
+        ("PUT", "/documents", 405, "use GET or POST", "GET, POST, HEAD"),
+        ("DELETE", "/explorer/ask", 405, "use GET", "GET, HEAD"),
+        ("GET", "/query", 405, "use POST", "POST"),
+        ("GET", "/documents/", 404, "use /documents", None),
+        ("PUT", "/documents//", 404, "use /documents", None),
+        ("GET", "/nowhere", 404, "GET /docs shows all routes", None),
+    ],
+)
+def test_where_there_is_no_route_it_is_told_which_may_be_meant(
+    api: Api, method: str, path: str, status: int, hint: str, allow: str | None
+) -> None:
+    reply = api.client().request(method, path)
+    told = refused(reply, status, "not_found" if status == 404 else "method_not_allowed")
+    assert told["message"] == f"{method} {path}: there is no such route"
+    assert (told["hint"], reply.headers.get("allow")) == (hint, allow)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], "the body: must be an object"),
+        ({}, "question: is required"),
+        ({"question": 5}, "question: must be a string"),
+        ({"stream": "yes"}, "stream: must be true or false"),
+        ({"evidence_limit": 1.5}, "evidence_limit: must be a whole number"),
+        ({"evidence_limit": 0}, "evidence_limit: must be greater than or equal to 1"),
+        ({"parameters": []}, "parameters: must be an object"),
+        ({"parameters": {"top_k": {}}}, "parameters.top_k: must be one of boolean, number, string"),
+        ({"parameters": {"top_k": "5"}}, "top_k must be a whole number from 1 to 100 or null, got '5'"),
+        ({"parameters": {"include_facts": None}}, "include_facts must be true or false, got null"),
+        ({"context": "x"}, "context: must be an array"),
+        ({"context": [5]}, "context.0: must be one of object, string"),
+        ({"history": [{"role": "x", "content": "x"}]}, "history.0.role: must be 'user' or 'assistant'"),
+        ({"filters": {"filters": []}}, "filters.filters: must have at least 1 item"),
+        ({"filters": {"key": "", "value": 1}}, "filters.key: must not be blank"),
+        ({"filters": {"key": "a", "value": None}}, "filters.value: must be one of boolean, number, string"),
+    ],
+)
+def test_what_is_wrong_in_a_body_is_told_in_the_words_of_json(api: Api, given: Any, told: str) -> None:
+    body = {"question": "Who?", **given} if given else given
+    assert refused(api.client().post("/query", json=body), 422, "invalid_input")["message"] == told
+
+
+def test_what_is_wrong_in_a_query_is_told_without_a_pattern_where_nobody_writes_it(api: Api) -> None:
+    told = refused(api.client().get("/documents", params={"after": "!"}), 422, "invalid_input")
+    assert told["message"] == "after: must be `next` of the previous page"
+
+
+@pytest.mark.parametrize("path", ["/query", "/ranking/preview", "/retrieve/bm25"])
+def test_parameters_that_are_null_are_as_if_not_given(api: Api, path: str) -> None:
+    reply = api.client().post(path, json={"question": "Who signs?", "parameters": None})
+    assert reply.status_code == 200, reply.text
+
+
+def test_a_whole_number_may_be_written_as_json_may_write_it(api: Api) -> None:
+    body = '{"question": "Who signs?", "parameters": {"top_k": 1e1}, "evidence_limit": 5.0}'
+    reply = api.client().post("/query", content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 200, reply.text
+
+
 def test_a_body_over_the_limit_is_refused(api: Api) -> None:
     told = refused(api.client().post("/health", content=b"x" * 10_000_000), 413, "too_large")
     assert "1,000,000 bytes" in told["message"]

@@ -189,7 +189,7 @@ def test_an_ingest_tells_its_events(client: Client) -> None:
     ("call", "kinds", "message"),
     [
         (lambda c: c.query(""), (InvalidInput, ApiFailure), "question"),
-        (lambda c: c.retrieve("x y", "nowhere"), (InvalidInput,), "retriever: Input should be"),
+        (lambda c: c.retrieve("x y", "nowhere"), (InvalidInput,), "retriever: must be"),
         (lambda c: c.document("source:" + "0" * 32), (NotFound, ApiFailure), "no such document"),
         (lambda c: c.upload(("x.xyz", b"what")), (InvalidInput,), "type"),
         (lambda c: c.upload(Path("/nowhere/at.md")), (InvalidInput,), "no such file"),

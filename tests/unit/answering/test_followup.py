@@ -103,6 +103,20 @@ def test_a_question_that_stands_alone_is_never_changed(question: str) -> None:
     assert complete(question, user("How do I set up a loop device?")).rewritten == ""
 
 
+@pytest.mark.parametrize(
+    ("before", "subject"),
+    [
+        ("Who owns Tidewater?", "Tidewater"),
+        ("Tell me who signed the approval.", "approval"),
+        ("Who leads the team that owns Tidewater?", "team, owns Tidewater"),
+        ("Who Signs Ltd?", "Signs Ltd"),
+        ("Who signs?", "signs"),
+    ],
+)
+def test_what_somebody_does_is_not_carried_along_beside_what_it_is_done_to(before: str, subject: str) -> None:
+    assert complete("Is it in Neptune?", user(before)).text == f"{subject}: Is it in Neptune?"
+
+
 def test_without_a_question_before_it_nothing_is_added() -> None:
     for history in ([], [("assistant", "Ask me about Redis.")], user("Hello?", "Thanks"), [("user", "And its port?")]):
         assert complete("And its port?", history).rewritten == ""

@@ -8,6 +8,7 @@ itself takes the place of what is like it in the question before: "And zlib?". E
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from lexigraph.answering.subject import about
@@ -177,11 +178,20 @@ def _has_pronoun(question: str) -> bool:
 
 
 def _content(question: str) -> list[str]:
-    """Return the words of a question that carry content, as far as they stand together: ``loop device``."""
+    """Return the words of a question that carry content, as far as they stand together: ``loop device``.
+
+    What somebody does is asked, not asked about: "Who owns Tidewater?" is about Tidewater.
+    """
+    asked = question.split()[:_MOST_CARRIED]
+    deed = next((at for at, (who, does) in enumerate(pairwise(asked), 1) if fold(who) == "who" and does.islower()), None)
+    return _phrases(asked, deed) or _phrases(asked)
+
+
+def _phrases(asked: Sequence[str], without: int | None = None) -> list[str]:
     phrases: list[list[str]] = [[]]
-    for token in question.split()[:_MOST_CARRIED]:
+    for at, token in enumerate(asked):
         bare = token.strip("?!.,;:\"'“”‘’()[]")
-        if bare and fold(bare) not in _NO_SUBJECT:
+        if bare and fold(bare) not in _NO_SUBJECT and at != without:
             phrases[-1].append(bare)
         else:
             phrases.append([])

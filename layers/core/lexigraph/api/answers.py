@@ -56,7 +56,7 @@ class Answers:
     def begin(self) -> StreamingQueryResponse:
         """Retrieve, and return the answer to come in pieces. Raises like the query engine."""
         body = self._body
-        engine = self._service.engine(self._tenant, body.retriever, body.parameters)
+        engine = self._service.engine(self._tenant, body.retriever, body.parameters or {})
         return engine.stream(
             body.question,
             filters=body.where(),

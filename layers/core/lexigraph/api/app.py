@@ -41,7 +41,6 @@ ROUTES = (
     "cache",
     "keys",
 )
-_MULTIPART_OVERHEAD = 100_000
 
 
 def create_app(
@@ -111,7 +110,7 @@ def create_app(
         source=settings.api_auth if settings.api_auth in ("gateway", "adapter") else None,
     )
     # the last one added is the outermost
-    app.add_middleware(Requests, max_upload_bytes=settings.max_file_bytes + _MULTIPART_OVERHEAD)
+    app.add_middleware(Requests, max_file_bytes=settings.max_file_bytes)
     if telemetry.on():
         from lexigraph.api.traced import TracedRequests
 

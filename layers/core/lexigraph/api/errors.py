@@ -9,6 +9,7 @@ question leaves: what the caller cannot mend is logged under the request id and 
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -46,10 +47,30 @@ _PATTERNS = {
     NOT_BLANK: "must not be blank",
     PATTERN: RULE,
 }
-# parts of a place that the framework adds: which of several types was tried
-_NO_NAMES = frozenset(
-    "bool int float str none constrained-str constrained-int comparison membership combination ContextText".split()
+# parts of a place that the framework adds, which of several types was tried, as JSON calls them
+_TRIED = {"bool": "boolean", "int": "number", "float": "number", "str": "string", "none": "null", "ContextText": "object"}
+_NO_NAMES = frozenset({*_TRIED, *"constrained-str constrained-int comparison membership combination".split()})
+# what the framework says, in the words of JSON
+_KINDS = {
+    "string_type": "must be a string",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "list_type": "must be an array",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "missing": "is required",
+}
+_PHRASES = (
+    (r"^Value error, ", ""),
+    (r"^(?:Input|String|List|Dictionary|Tuple) should ", "must "),
+    (r" after validation, not \d+$", ""),
 )
+# a value of Python's in a message of the core that is also the library's
+_PYTHONS = {"None": "null", "True": "true", "False": "false"}
+_PYTHON = re.compile(r"(?<=[ =])(?:None|True|False)(?=[,:]|$| and )")
 CODES = {
     400: "bad_request",
     401: "unauthorized",
@@ -102,7 +123,7 @@ def as_api_error(error: BaseException) -> ApiError:
     if isinstance(error, Misconfigured):
         return ApiError(503, in_general(error), code="misconfigured", hint="whoever runs it finds the reason in its log")
     if isinstance(error, InvalidInput):
-        return ApiError(422, str(error))
+        return ApiError(422, _PYTHON.sub(lambda found: _PYTHONS[found[0]], str(error)))
     code = error.code if isinstance(error, LexigraphError) else "internal_error"
     return ApiError(500, "internal error: search the log of the server for the request id", code=code)
 
@@ -158,9 +179,14 @@ def handle_errors(app: FastAPI) -> None:
         if error.status_code == 400 and error.__cause__ and (unread := unread_body(error.__cause__)):
             return respond(request, unread)
         code, headers = CODES.get(error.status_code, "error"), dict(error.headers or {})
+        message, hint = error.detail, ""
+        if error.status_code in (404, 405):
+            message = f"{request.method[:_NAME_CHARS]} {request.scope['path'][:_NAME_CHARS]}: there is no such route"
+            hint = _other_path(request)
         if error.status_code == 405:
-            headers["Allow"] = ", ".join(_methods(request))
-        return respond(request, ApiError(error.status_code, error.detail, code=code, headers=headers))
+            methods = _methods(request)
+            hint, headers["Allow"] = f"use {' or '.join(methods)}", ", ".join([*methods, *["HEAD"] * ("GET" in methods)])
+        return respond(request, ApiError(error.status_code, message, code=code, hint=hint, headers=headers))
 
     def of_validation(request: Request, error: Exception) -> JSONResponse:
         error = cast(RequestValidationError, error)
@@ -174,12 +200,21 @@ def handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, of_validation)
 
 
-def _methods(request: Request) -> list[str]:
-    """Return the methods of a path; the framework names those of the first route only."""
+def _other_path(request: Request) -> str:
+    """Return what may have been meant by a path that is none."""
+    path = request.scope["path"]
+    near = path.rstrip("/") if path.endswith("/") else f"{path}/"
+    return f"use {near[:_NAME_CHARS]}" if _methods(request, near) else "GET /docs shows all routes"
+
+
+def _methods(request: Request, path: str = "") -> list[str]:
+    """Return the methods of a path, that asked for by default; the framework names those of the first route only."""
+    if "app_root_path" in request.scope:  # within a folder of files
+        return [] if path else ["GET"]
+    asked = {**request.scope, **({"path": path} if path else {})}
 
     def allowed(method: str) -> bool:
-        scope = {**request.scope, "method": method}
-        return any(route.matches(scope)[0] == Match.FULL for route in request.app.routes)
+        return any(route.matches({**asked, "method": method})[0] == Match.FULL for route in request.app.routes)
 
     return [method for method in ("DELETE", "GET", "PATCH", "POST", "PUT") if allowed(method)]
 
@@ -214,12 +249,16 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     # of a value that may be this or that, the limit of its own type says more than that it is not of the others
     first = next((p for p in problems if not p["type"].endswith("_type")), problems[0])
     place = ".".join(str(part)[:_NAME_CHARS] for part in first["loc"][1:] if part not in _NO_NAMES)
-    said = str(first["msg"]).removeprefix("Value error, ")
+    said = _KINDS.get(first["type"], str(first["msg"]))
+    for pattern, words in _PHRASES:
+        said = re.sub(pattern, words, said)
     types = [str(p["loc"][-1]).removeprefix("constrained-") for p in problems if p["loc"][:-1] == first["loc"][:-1]]
-    if first["type"].endswith("_type") and len(types) > 1 and set(types) <= _NO_NAMES:
-        return f"{place}: must be one of {', '.join(types)}"
+    if first["type"].endswith("_type") and len(types) > 1 and _TRIED.keys() >= set(types):
+        return f"{place}: must be one of {', '.join(dict.fromkeys(_TRIED[each] for each in types))}"
     if first["type"] == "string_pattern_mismatch":
-        said = _PATTERNS.get(first["ctx"]["pattern"], said)
+        pattern = first["ctx"]["pattern"]
+        asked = "must be `next` of the previous page" if place in ("after", "cursor") else f"must match {pattern}"
+        said = _PATTERNS.get(pattern, asked)
     if said.startswith("Expected UploadFile"):
         said = "must be a file with a name"
     if first["type"] == "json_invalid":

@@ -22,6 +22,8 @@ from lexigraph.api.access.auth import EXPLORER
 from lexigraph.api.startup import PAGE
 
 _ASSETS = "assets"  # files whose names tell what is in them
+# how names of files of a page end; no address of the page does
+_FILES = frozenset(".css .ico .js .json .map .mjs .png .svg .wasm .webmanifest .woff .woff2".split())
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "worker-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -38,28 +40,32 @@ _NOT_BUILT = """<!doctype html>
 <p>Run <code>make web</code> in the folder of the project, then load this page again.
 The API itself is there: see <a href="/docs">its documentation</a>.</p></body></html>
 """
+_NO_FILE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Lexigraph</title></head><body>There is no such file.</body></html>
+"""
 
 
 class Page(StaticFiles):
-    """The files of a built page. Whatever is none of them is an address of the page itself: its start."""
+    """The files of a built page. Whatever is none of them, nor named like one, is an address of the page: its start."""
 
     async def check_config(self) -> None:
         """Find nothing wrong: the folder may come while the server runs."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file, or the start of the page; 404 for a file of a former build, and before the first."""
+        """Return a file, or the start of the page; 404 for a file that is not there, and before the first build."""
         try:
             reply = await self._found(path, scope)
         except HTTPException as error:
             if error.status_code != 404:
                 raise
-            reply = HTMLResponse(_NOT_BUILT, 404)
+            reply = HTMLResponse(_NO_FILE if self._has("index.html") else _NOT_BUILT, 404)
         reply.headers.update(_HEADERS)
         return reply
 
     async def _found(self, path: str, scope: Scope) -> Response:
         kept = PurePosixPath(path).parts[:1] == (_ASSETS,)
-        reply = await super().get_response(path if kept or self._has(path) else "index.html", scope)
+        file = kept or self._has(path) or PurePosixPath(path).suffix.lower() in _FILES
+        reply = await super().get_response(path if file else "index.html", scope)
         reply.headers["Cache-Control"] = "public, max-age=31536000, immutable" if kept else "no-cache"
         return reply
 

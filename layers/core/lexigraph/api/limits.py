@@ -20,6 +20,7 @@ from lexigraph.model.names import LONGEST, PATTERN, visible
 from lexigraph.retrieval.stages.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
+_FORM_BYTES = 100_000  # that a form may have besides its file
 MAX_VALUES = 20_000
 _NAME_CHARS = 80  # of what was sent, in a message
 _NAMES = 50  # unknown ones of a body that are compared with those that are known
@@ -84,6 +85,8 @@ def only_known(given: Iterable[str], known: Sequence[str]) -> None:
 
 
 def _as_whole(value: Any) -> Any:
+    if isinstance(value, dict):  # as of parameters
+        return {name: _as_whole(each) for name, each in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -152,10 +155,12 @@ def _with_all(dependant: Dependant) -> Iterator[Dependant]:
 
 
 class Requests:
-    """The outermost middleware: gives each request an id, and refuses bodies over the limit while they arrive."""
+    """The outermost middleware: gives each request an id, answers HEAD as GET without the body, and refuses bodies over the
+    limit while they arrive.
+    """
 
-    def __init__(self, app: ASGIApp, *, max_upload_bytes: int) -> None:
-        self._app, self._upload = app, max_upload_bytes
+    def __init__(self, app: ASGIApp, *, max_file_bytes: int) -> None:
+        self._app, self._file = app, max_file_bytes
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -181,11 +186,21 @@ class Requests:
 
         return wait
 
+    def _too_large(self, upload: bool) -> ApiError:
+        if upload:
+            message, hint = f"file: has more than {self._file:,} bytes", "split the file"
+        else:
+            message = f"the body has more than {MAX_BODY_BYTES:,} bytes"
+            hint = "upload a file as multipart/form-data, or send less at once"
+        return ApiError(413, message, hint=hint, headers={"Connection": "close"})
+
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["lexigraph.request_id"] = name = secrets.token_hex(8)
+        if head := scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET", "lexigraph.head": True}
         headers = dict(scope["headers"])
         upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
-        limit = self._upload if upload else MAX_BODY_BYTES
+        limit = self._file + _FORM_BYTES if upload else MAX_BODY_BYTES
         took = 0
         begun = ended = too_large = False
 
@@ -196,7 +211,7 @@ class Requests:
             took += len(message.get("body", b""))
             if took > limit:
                 too_large = True
-                raise _too_large(limit)
+                raise self._too_large(upload)
             return message
 
         async def note(message: Message) -> None:
@@ -208,7 +223,7 @@ class Requests:
                 await send({**message, "more_body": True})
                 await _linger(receive)
                 message = {"type": "http.response.body"}
-            await send(message)
+            await send({**message, "body": b""} if head and message["type"] == "http.response.body" else message)
 
         try:
             if b"transfer-encoding" in headers and b"content-length" in headers:
@@ -216,7 +231,7 @@ class Requests:
             length = headers.get(b"content-length", b"0")
             if length.isdigit() and int(length) > limit:
                 too_large = True
-                raise _too_large(limit)
+                raise self._too_large(upload)
             await self._app(scope, count, note)
         except asyncio.CancelledError:  # the server ends: nobody else cancels a request
             if begun:
@@ -244,8 +259,3 @@ async def _linger(receive: Receive) -> None:
             if not message.get("more_body"):  # the end, or the client has gone
                 return
             left -= len(message["body"])
-
-
-def _too_large(limit: int) -> ApiError:
-    hint = "upload a file as multipart/form-data, or send less at once"
-    return ApiError(413, f"the body has more than {limit:,} bytes", hint=hint, headers={"Connection": "close"})

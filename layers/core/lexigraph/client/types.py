@@ -851,7 +851,7 @@ class PreviewRequest(TypedDict):
     """A question whose ranking is to be explained."""
 
     filters: NotRequired[Comparison | Membership | Combination | None]
-    parameters: NotRequired[dict[str, bool | int | float | str | None]]
+    parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
     question: str
 
 
@@ -859,7 +859,7 @@ class PreviewOptions(TypedDict):
     """A question whose ranking is to be explained."""
 
     filters: NotRequired[Comparison | Membership | Combination | None]
-    parameters: NotRequired[dict[str, bool | int | float | str | None]]
+    parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
 
 
 class ProposalList(TypedDict):
@@ -908,7 +908,7 @@ class QueryRequest(TypedDict):
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
     history: NotRequired[list[HistoryTurn] | None]
-    parameters: NotRequired[dict[str, bool | int | float | str | None]]
+    parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
     question: str
     retriever: NotRequired[
         Literal[
@@ -938,7 +938,7 @@ class QueryOptions(TypedDict):
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
     history: NotRequired[list[HistoryTurn] | None]
-    parameters: NotRequired[dict[str, bool | int | float | str | None]]
+    parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
     retriever: NotRequired[
         Literal[
             "traversal",
@@ -1069,7 +1069,7 @@ class RetrieveRequest(TypedDict):
     evidence: NotRequired[bool]
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
-    parameters: NotRequired[dict[str, bool | int | float | str | None]]
+    parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
     question: str
 
 
@@ -1080,7 +1080,7 @@ class RetrieveOptions(TypedDict):
     evidence: NotRequired[bool]
     evidence_limit: NotRequired[int]
     filters: NotRequired[Comparison | Membership | Combination | None]
-    parameters: NotRequired[dict[str, bool | int | float | str | None]]
+    parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
 
 
 class SessionReply(TypedDict):

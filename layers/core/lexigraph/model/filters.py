@@ -39,8 +39,8 @@ class MetadataFilter:
     def __post_init__(self) -> None:
         if self.operator not in get_args(Operator):
             raise InvalidInput(f"filters.operator must be one of {', '.join(get_args(Operator))}")
-        if not isinstance(self.key, str) or len(self.key) > MAX_KEY_CHARS:
-            raise InvalidInput(f"filters.key must be a string of at most {MAX_KEY_CHARS} characters")
+        if not isinstance(self.key, str) or not self.key.strip() or len(self.key) > MAX_KEY_CHARS:
+            raise InvalidInput(f"filters.key must be a string of 1 to {MAX_KEY_CHARS} characters, not all of them blank")
         many = self.operator in ("in", "not_in")
         if many != isinstance(self.value, tuple):
             raise InvalidInput(f"filter {self.key!r} {self.operator} takes {'a list' if many else 'one value'}")

@@ -134,6 +134,13 @@ def test_statements_stand_where_they_say_in_reading_order(client: httpx.Client, 
         assert fact["subject"]["id"] == named[fact["subject"]["name"]]
 
 
+@pytest.mark.parametrize("end", [0, 99, 100])
+def test_a_stretch_that_ends_where_it_begins_or_before_is_refused(client: httpx.Client, flow: str, end: int) -> None:
+    reply = client.get(f"/documents/{flow}/statements", params={"start": 100, "end": end})
+    assert reply.status_code == 422
+    assert reply.json()["message"] == "end: must be greater than start, 100; omit it for the rest of the document"
+
+
 def test_topics_span_their_statements(client: httpx.Client, long: str) -> None:
     found = client.get(f"/documents/{long}/topics").json()
     statements = client.get(f"/documents/{long}/statements", params={"limit": 500}).json()["statements"]

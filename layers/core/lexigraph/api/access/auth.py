@@ -174,8 +174,11 @@ Admin = Annotated[Principal, Depends(_with_scope("admin"))]
 
 def check_meant(request: Request, who: Principal) -> None:
     """Raise ``ApiError`` 403 for a GET that changes something, when a page of another origin could have made a browser send
-    it: without a key nothing else tells. Such a page can set no header that is not simple.
+    it: without a key nothing else tells. Such a page can set no header that is not simple. 405 for its HEAD, which may
+    change nothing.
     """
+    if request.scope.get("lexigraph.head"):
+        raise ApiError(405, "a HEAD may change nothing: use GET or POST", headers={"Allow": "GET, POST"})
     own = HEADER in request.headers or request.headers.get("sec-fetch-site") == "same-origin"
     if request.method == "GET" and not who.key_id and not own:
         hint = f"send it as POST, or with the header {HEADER}, which may hold anything on a server without keys"

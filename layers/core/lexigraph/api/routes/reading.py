@@ -155,6 +155,8 @@ async def document_statements(
 
     A page may be short or empty before the end: continue while `next` is set.
     """
+    if end <= start:
+        raise ApiError(422, f"end: must be greater than start, {start:,}; omit it for the rest of the document")
 
     def work() -> StatementPage:
         graph = service.stores.graph

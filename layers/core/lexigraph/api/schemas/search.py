@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from lexigraph.api.errors import A_WORD
+from lexigraph.api.errors import A_WORD, NOT_BLANK
 from lexigraph.api.limits import Body, Reply
 from lexigraph.model.filters import MAX_KEY_CHARS, Filter, Operator, parse_filter
 from lexigraph.retrieval.drawing import Drawing
@@ -23,13 +23,21 @@ QuestionText = Annotated[
 Word = Annotated[str, Field(max_length=1_000)]
 Scalar = bool | int | float | Word
 Key = Annotated[
-    str, Field(max_length=MAX_KEY_CHARS, description="of the metadata; also namespace, uri, title", examples=["year"])
+    str,
+    Field(
+        max_length=MAX_KEY_CHARS,
+        pattern=NOT_BLANK,
+        description="of the metadata; also namespace, uri, title",
+        examples=["year"],
+    ),
 ]
+# null is none at all, as it is of other fields
 Parameters = Annotated[
     dict[
         Annotated[str, Field(max_length=64)],
         bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | float | Annotated[str, Field(max_length=200)] | None,
-    ],
+    ]
+    | None,
     Field(max_length=50, description="of the retriever, by name", examples=[{"max_search_results": 10}]),
 ]
 
