@@ -108,6 +108,12 @@ def test_a_signature_is_code_above_its_description_and_a_caption_stands_before_i
     ]
 
 
+def test_a_field_keeps_its_value_where_that_is_a_number_and_has_one_colon() -> None:
+    fields = "<dt>Author<span>:</span></dt><dd><p>Ines Berg</p></dd><dt>Release:</dt><dd><p>0.1</p></dd>"
+    page = read(f"<h1>Kiln</h1><dl class='field-list'>{fields}</dl><p>Fires clay.</p>")
+    assert said(page) == [("list", "Author: Ines Berg"), ("list", "Release: 0.1"), ("paragraph", "Fires clay.")]
+
+
 TEXINFO = """\
 <html><head><title>Lighting (pottery: the manual of the kiln)</title></head><body lang="en">
 <div class="section" id="Lighting"><div class="header">

@@ -308,7 +308,7 @@ class _Walk:
     def _leave(self, tag: Any) -> None:
         name = tag.tag
         if name == "dt":  # its description goes on with it
-            self._marker, self._term = one_line("".join(self._inline)).rstrip(" ,"), True
+            self._marker, self._term = one_line("".join(self._inline)).rstrip(" ,").removesuffix(":"), True
             self._inline.clear()
         elif name == "p" and "admonition-title" in (tag.get("class") or "").split():
             self._marker += f"{one_line(''.join(self._inline)).rstrip(':')}: "
@@ -335,7 +335,7 @@ class _Walk:
             if not (part := part.strip()):
                 continue
             role = "list" if self._items and self._items[-1] else "paragraph"
-            if _NUMBERING.fullmatch(part):  # in a column of its own
+            if not self._term and _NUMBERING.fullmatch(part):  # in a column of its own
                 self._marker, self._term = f"{part} ", True
                 continue
             self._builder.add(self._marker + part, BOILERPLATE if _FOOT.fullmatch(part) else role)
