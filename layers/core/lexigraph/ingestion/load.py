@@ -63,10 +63,11 @@ FILE_TYPES = {
         (
             ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
             ".swift .go .rs .rb .php .pl .pm .lua .r .jl .dart .ex .exs .hs .clj .sh .bash .zsh .fish .ps1 .bat .sql .yaml "
-            ".yml .toml .ini .cfg .conf .properties .css .scss .less .proto .graphql .tf .cmake .mk"
+            ".yml .toml .css .scss .less .proto .graphql .tf .cmake .mk"
         ).split(),
         "source",
     ),
+    **dict.fromkeys(".ini .cfg .conf .cnf .defs .properties".split(), "settings"),
 }
 # whole names -> their types, for files whose names have no end
 FILE_NAMES = {
@@ -92,7 +93,8 @@ _REMEDIES = {
 _UNKNOWN = "unknown type"
 _OWN = "belongs to the stores: use another file"
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
-_NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
+_CODE = frozenset({"source", "settings"})
+_NAMED = _CODE | {"log"}  # types whose files are called by their whole names
 # where chunks may be cut, at least
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s|[\u3002\uff01\uff1f]|\n")
 _LONG_BLOCK = 10_000  # characters; sentences that are too long for a chunk are cut at their clauses
@@ -204,7 +206,7 @@ def known_type(name: str) -> str:
 
 def known_endings() -> str:
     """Return the endings of names that are known, as a user is told of them."""
-    return ", ".join([*(ending[1:] for ending, type_ in FILE_TYPES.items() if type_ != "source"), "source code"])
+    return ", ".join([*(ending[1:] for ending, type_ in FILE_TYPES.items() if type_ not in _CODE), "source code"])
 
 
 def _refusal(type_: str) -> str:
@@ -337,7 +339,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.rst import read_rst
     from lexigraph.ingestion.readers.sheets import read_xlsx
     from lexigraph.ingestion.readers.slides import read_pptx
-    from lexigraph.ingestion.readers.source import read_source
+    from lexigraph.ingestion.readers.source import read_configuration, read_source
     from lexigraph.ingestion.readers.tables import read_csv
     from lexigraph.ingestion.readers.word import read_docx
 
@@ -354,6 +356,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "epub": read_epub,
         "csv": read_csv,
         "source": read_source,
+        "settings": read_configuration,
         "log": read_log,
         "man": read_manual,
     }
