@@ -69,10 +69,15 @@ FILE_TYPES = {
     ),
     **dict.fromkeys(".ini .cfg .conf .cnf .defs .properties".split(), "settings"),
 }
+# of files that every package has: read whatever end their names have, README.Debian or COPYING.LIB
+_DOCUMENTS = frozenset("readme license licence copying copyright notice changelog changes news todo faq".split())
 # whole names -> their types, for files whose names have no end
 FILE_NAMES = {
     **dict.fromkeys(
-        "readme license licence copying notice authors contributors changelog changes news todo install history".split(),
+        (
+            *_DOCUMENTS,
+            *"authors contributors contributing maintainers thanks credits bugs install history compat metadata".split(),
+        ),
         "txt",
     ),
     **dict.fromkeys("makefile dockerfile jenkinsfile vagrantfile gemfile rakefile procfile".split(), "source"),
@@ -201,7 +206,9 @@ def known_type(name: str) -> str:
         # pages of the manual are called by their section, logs by their age, libraries by their version
         stem = Path(lower).stem
         return "log" if stem.endswith(".log") else "" if ".so" in stem else "man"
-    return FILE_TYPES.get(Path(lower).suffix, "") or FILE_NAMES.get(lower, "")
+    end = Path(lower).suffix
+    document = end not in _REMEDIES and lower.split(".")[0] in _DOCUMENTS
+    return FILE_TYPES.get(end, "") or FILE_NAMES.get(lower, "") or ("txt" if document else "")
 
 
 def known_endings() -> str:
