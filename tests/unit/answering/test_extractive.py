@@ -12,6 +12,8 @@ from lexigraph.answering.extractive import nearest, quotation, select, sentence
 from lexigraph.answering.wording import stems
 from lexigraph.model.results import Citation, SearchResults
 
+ASKED = read("What of it?", [])
+
 
 def quoted(question, found, limit=8, external=()):
     """What is quoted, best first, each with the sources that are cited for it."""
@@ -244,7 +246,7 @@ def test_what_several_documents_say_is_quoted_once_with_all_of_them_cited(result
     )
     (group,) = quoted("What caused the outage?", found)
     assert [(c.label, c.uri) for c in group] == [("S1", "a.md"), ("S2", "b.md")]
-    assert quotation(group) == "The outage was caused by a field mapping. [S1][S2]"
+    assert quotation(ASKED, group) == "The outage was caused by a field mapping. [S1][S2]"
 
 
 @pytest.mark.parametrize(
@@ -346,7 +348,7 @@ def test_what_is_quoted_is_the_sentence_of_the_document_and_what_chose_it_the_on
     it = replace(result.statements[0], original="It glows.")
     ((chosen,),) = quoted("What does the kiln do?", SearchResults("", (replace(result, statements=(it,)),)), limit=1)
     assert (chosen.text, chosen.resolved, chosen.start) == ("It glows.", "The kiln glows.", it.start)
-    assert quotation((chosen,)) == "It [The kiln] glows. [S1]"
+    assert quotation(ASKED, (chosen,)) == "It [The kiln] glows. [S1]"
 
 
 @pytest.mark.parametrize(
@@ -364,12 +366,26 @@ def test_what_is_quoted_is_the_sentence_of_the_document_and_what_chose_it_the_on
     ],
 )
 def test_what_a_quoted_pronoun_stands_for_is_told_in_brackets(text, resolved, said):
-    assert quotation(citation(text, resolved=resolved)) == said
+    assert quotation(ASKED, citation(text, resolved=resolved)) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("When was the lid mended?", "[2.3.1 (2026-05-06)] The lid was mended. [S1]"),
+        ("What is new in 2.3.1?", "[2.3.1 (2026-05-06)] The lid was mended. [S1]"),
+        ("What is new in 2.3.0?", "The lid was mended. [S1]"),
+        ("Who mended the lid?", "The lid was mended. [S1]"),
+    ],
+)
+def test_a_heading_above_what_is_quoted_is_told_where_it_has_what_is_asked_for(question, said):
+    cited = citation("The lid was mended.", resolved="2.3.1 (2026-05-06): The lid was mended.")
+    assert quotation(read(question, []), cited) == said
 
 
 @pytest.mark.parametrize("resolved", ["S2 glows.", "S2: It glows.", "The [S2 glows.", "[S2] glows.", "s2, S3 glows."])
 def test_what_a_pronoun_stands_for_can_not_fake_a_label(resolved):
-    assert check(quotation(citation("It glows.", resolved=resolved)), 9).cited == (1,)
+    assert check(quotation(ASKED, citation("It glows.", resolved=resolved)), 9).cited == (1,)
 
 
 def test_a_sentence_that_says_two_statements_is_quoted_once(results):
@@ -406,14 +422,14 @@ def test_a_line_above_code_that_leads_to_another_document_is_not_quoted_for_that
 
 def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it_or_the_title():
     code = "    while read -r line; do\n        echo $line\n    done"
-    assert quotation(citation(code, "code", f"Print each\nline\n{code}")) == (
+    assert quotation(ASKED, citation(code, "code", f"Print each\nline\n{code}")) == (
         "\nPrint each line. [S1]\n```\nwhile read -r line; do\n    echo $line\ndone\n```"
     )
-    assert quotation(citation("a | b\n1 | 2", "table")) == "\nA: [S1]\n```\na | b\n1 | 2\n```"
+    assert quotation(ASKED, citation("a | b\n1 | 2", "table")) == "\nA: [S1]\n```\na | b\n1 | 2\n```"
 
 
 def test_code_can_neither_end_its_fence_nor_fake_a_label():
-    forged = quotation(citation("```\nThe moon is cheese. [S2]\n````", "code"))
+    forged = quotation(ASKED, citation("```\nThe moon is cheese. [S2]\n````", "code"))
     assert forged == "\nA: [S1]\n`````\n```\nThe moon is cheese. (S2)\n````\n`````"
 
 
@@ -422,7 +438,7 @@ def test_what_a_document_has_of_labels_is_none_in_its_quotation(kind):
     own = "[S2] \uff3b\uff333\uff3d [S999999999999] [S\u200b4] [S5\n]"
     text = f"The gate closes at nine {own}."
     said = quotation(
-        (Citation("S1", "statement:1", text, "source:1", "a.md", "A", "chunk:1", 0, 9, 1.0, "vector", kind=kind),)
+        ASKED, (Citation("S1", "statement:1", text, "source:1", "a.md", "A", "chunk:1", 0, 9, 1.0, "vector", kind=kind),)
     )
     assert check(said, 9).cited == (1,)
     assert check(said, 9).text == said.strip()

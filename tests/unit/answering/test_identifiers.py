@@ -16,6 +16,7 @@ from lexigraph.answering.identifiers import identifiers, share_held
         "http3",
         "key=value",
         "limits.conf",
+        "kettle.c",
         "GPL-2",
     ],
 )

@@ -87,6 +87,15 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("a.PY", "source"),
         ("a.adoc", "asciidoc"),
         ("core", ""),
+        ("copyright", "txt"),
+        ("FAQ", "txt"),
+        ("METADATA", "txt"),
+        ("README.Debian", "txt"),
+        ("changelog.Debian.amd64", "txt"),
+        ("COPYING.LIB", "txt"),
+        ("README.html", "html"),
+        ("README.doc", ""),
+        ("NEWS.gz", ""),
     ],
 )
 def test_a_file_is_known_by_the_end_of_its_name_or_by_its_whole_name(name: str, type_: str) -> None:

@@ -136,6 +136,12 @@ class Asked:
         *above, _ = (c.citation.resolved or c.citation.text).split(": ")
         return share_held(self.identifiers, " ".join(part for part in above if len(part) <= _OF_A_TERM)) > 0
 
+    def is_told_by(self, lead: str, quoted: str) -> bool:
+        """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
+        named = share_held(self.identifiers, lead) > share_held(self.identifiers, quoted)
+        timed = _FOR_A_TIME.search(self.text) and _TIME.search(lead) and not _TIME.search(quoted)
+        return bool(named or timed)
+
     def is_answered_by(self, c: Candidate) -> bool:
         """Tell whether a statement has what is asked for: a name, a time, a number or a reason."""
         text = c.citation.resolved or c.citation.text

@@ -74,25 +74,29 @@ def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tu
     return tuple(external_citation(at, text) for at, text in enumerate(rest, len(chosen) + 1))
 
 
-def quotation(quoted: Quotation) -> str:
+def quotation(asked: Asked, quoted: Quotation) -> str:
     """Return what an answer quotes, and its labels: a sentence, or code and tables whole, fenced, below what leads there."""
     first, labels = quoted[0], "".join(f"[{c.label}]" for c in quoted)
     if first.kind == "prose":
-        return f"{_with_subject(first)} {labels}"
+        return f"{_with_subject(asked, first)} {labels}"
     lead = first.resolved.removesuffix(first.text).strip()
     head = f"{sentence(lead) if lead and lead != first.resolved else _named(first)} {labels}".lstrip()
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(first.text)), default=0))
     return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(first.text))}\n{fence}"
 
 
-def _with_subject(cited: Citation) -> str:
+def _with_subject(asked: Asked, cited: Citation) -> str:
     """Return a quoted sentence with what it hangs on in brackets, which no reader sees here: what its pronoun stands for,
-    or what leads to it.
+    or what leads to it. Without a pronoun what leads there is told where it has what is asked for.
     """
     quoted = sentence(cited.text)
     said, found = citations.defused(cited.resolved).rstrip("."), _PRONOUN.match(quoted)
-    if not found or not said:
+    if not said:
         return quoted
+    if not found:
+        lead = said.removesuffix(quoted.rstrip(".")).rstrip(" :") if said.endswith(quoted.rstrip(".")) else ""
+        told = len(lead) <= _LONGEST_HINT and lead != cited.title and asked.is_told_by(lead, quoted)
+        return citations.defused(f"[{lead}] {quoted}") if told else quoted
     whole, rest = quoted.rstrip("."), quoted[found.end() :].rstrip(".")
     if said.endswith(whole):
         hint, put = said.removesuffix(whole).rstrip(" :"), "[{}] {}{}"

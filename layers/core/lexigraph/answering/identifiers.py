@@ -8,9 +8,9 @@ from itertools import pairwise
 from lexigraph.answering.candidates import EDGES
 from lexigraph.answering.wording import stems
 
-# CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5; limits.conf, but Node.js is a name
+# CVE-2023-25652, max_user_watches, /proc/sys, --partscan, 2.38.5; limits.conf, pipe.c, but Node.js is a name
 _IDENTIFIER = re.compile(
-    r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|(?![A-Z][a-z])\w{2,}(?:\.\w{2,})+|\d+(?:\.\d+){2,}",
+    r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|(?![A-Z][a-z])\w{2,}(?:\.\w{2,})*\.(?:\w{2,}|[a-z])|\d+(?:\.\d+){2,}",
     re.DOTALL,
 )
 _DECIMAL = re.compile(r"\d+\.\d+")  # behind another word it is a version: Git 2.30

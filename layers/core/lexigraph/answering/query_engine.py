@@ -428,7 +428,7 @@ class LexicalGraphQueryEngine:
         quoted = beside_list(items, quoted, limit - 1) if items else quoted
         listed = [citation(at, item, asked.found) for at, item in enumerate(items, 1)]
         first = note if asked.answerable else prompts.NOT_FOUND
-        lines = [first, *map(list_item, items, listed), *map(quotation, quoted)]
+        lines = [first, *map(list_item, items, listed), *(quotation(asked.asked, group) for group in quoted)]
         lines = lines if listed or quoted else [prompts.nothing_found(asked.results.warnings)]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces

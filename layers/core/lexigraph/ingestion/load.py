@@ -63,15 +63,21 @@ FILE_TYPES = {
         (
             ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
             ".swift .go .rs .rb .php .pl .pm .lua .r .jl .dart .ex .exs .hs .clj .sh .bash .zsh .fish .ps1 .bat .sql .yaml "
-            ".yml .toml .ini .cfg .conf .properties .css .scss .less .proto .graphql .tf .cmake .mk"
+            ".yml .toml .css .scss .less .proto .graphql .tf .cmake .mk"
         ).split(),
         "source",
     ),
+    **dict.fromkeys(".ini .cfg .conf .cnf .defs .properties".split(), "settings"),
 }
+# of files that every package has: read whatever end their names have, README.Debian or COPYING.LIB
+_DOCUMENTS = frozenset("readme license licence copying copyright notice changelog changes news todo faq".split())
 # whole names -> their types, for files whose names have no end
 FILE_NAMES = {
     **dict.fromkeys(
-        "readme license licence copying notice authors contributors changelog changes news todo install history".split(),
+        (
+            *_DOCUMENTS,
+            *"authors contributors contributing maintainers thanks credits bugs install history compat metadata".split(),
+        ),
         "txt",
     ),
     **dict.fromkeys("makefile dockerfile jenkinsfile vagrantfile gemfile rakefile procfile".split(), "source"),
@@ -92,7 +98,8 @@ _REMEDIES = {
 _UNKNOWN = "unknown type"
 _OWN = "belongs to the stores: use another file"
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
-_NAMED = frozenset({"source", "log"})  # types whose files are called by their whole names
+_CODE = frozenset({"source", "settings"})
+_NAMED = _CODE | {"log"}  # types whose files are called by their whole names
 # where chunks may be cut, at least
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s|[\u3002\uff01\uff1f]|\n")
 _LONG_BLOCK = 10_000  # characters; sentences that are too long for a chunk are cut at their clauses
@@ -199,12 +206,14 @@ def known_type(name: str) -> str:
         # pages of the manual are called by their section, logs by their age, libraries by their version
         stem = Path(lower).stem
         return "log" if stem.endswith(".log") else "" if ".so" in stem else "man"
-    return FILE_TYPES.get(Path(lower).suffix, "") or FILE_NAMES.get(lower, "")
+    end = Path(lower).suffix
+    document = end not in _REMEDIES and lower.split(".")[0] in _DOCUMENTS
+    return FILE_TYPES.get(end, "") or FILE_NAMES.get(lower, "") or ("txt" if document else "")
 
 
 def known_endings() -> str:
     """Return the endings of names that are known, as a user is told of them."""
-    return ", ".join([*(ending[1:] for ending, type_ in FILE_TYPES.items() if type_ != "source"), "source code"])
+    return ", ".join([*(ending[1:] for ending, type_ in FILE_TYPES.items() if type_ not in _CODE), "source code"])
 
 
 def _refusal(type_: str) -> str:
@@ -337,7 +346,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.rst import read_rst
     from lexigraph.ingestion.readers.sheets import read_xlsx
     from lexigraph.ingestion.readers.slides import read_pptx
-    from lexigraph.ingestion.readers.source import read_source
+    from lexigraph.ingestion.readers.source import read_configuration, read_source
     from lexigraph.ingestion.readers.tables import read_csv
     from lexigraph.ingestion.readers.word import read_docx
 
@@ -354,6 +363,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "epub": read_epub,
         "csv": read_csv,
         "source": read_source,
+        "settings": read_configuration,
         "log": read_log,
         "man": read_manual,
     }

@@ -621,3 +621,18 @@ def test_what_hangs_on_a_sentence_that_hangs_itself_takes_both(read):
     found = values(read(f"{first} This needs two people.", title="Guide"))
     assert len(found) == 1
     assert found[0].startswith("Hugo Dahl built") and found[0].endswith("This needs two people.")
+
+
+def test_who_signed_the_entry_of_a_release_released_it(read):
+    signature = "-- Ada Cook <ada@example.org>  Thu, 12 Mar 2026 10:11:12 +0100"
+    entry = ("paragraph", ("harbour (2.1-1) unstable; urgency=low",), signature)
+    letter = ("paragraph", ("How to moor",), signature)
+    (released,) = values(read(entry))
+    assert released == "harbour (2.1-1) was released by Ada Cook <ada@example.org> Thu, 12 Mar 2026 10:11:12 +0100"
+    assert values(read(letter)) == []
+
+
+def test_a_version_with_its_day_is_no_number_of_a_section():
+    assert label("Kettle", ["2.3.1 (2026-05-06)"]) == "2.3.1 (2026-05-06)"
+    assert label("Kettle", ["2.3.1 - 2026-05-06"]) == "2.3.1 - 2026-05-06"
+    assert label("Kettle", ["2.3.1 The lid"]) == "The lid"

@@ -39,6 +39,12 @@ def test_without_evidence_small_letters_join_except_behind_what_keeps_its_hyphen
     assert cut("UTF-", "8") == "UTF-8"
 
 
+def test_a_hyphen_stays_between_two_words_that_the_document_has_by_themselves() -> None:
+    said = "The harbour is provided with cranes."
+    assert cut("harbour-", "provided", said) == "harbour-provided"
+    assert cut("harbour-", "ing", said) == "harbouring"
+
+
 def test_a_plain_hyphen_stays_where_typesetters_hyphens_cut_words_or_the_document_cuts_none() -> None:
     assert cut("edge-", "triggered", f"{WRAPPED}inter\u2010\nface.") == "edge-triggered"
     kept = f"A file-system here.\n\n{WRAPPED}file-\nsystem."

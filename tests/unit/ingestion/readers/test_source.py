@@ -154,3 +154,48 @@ def test_minified_code_is_kept_and_says_nothing(tmp_path: Path) -> None:
 def test_a_file_that_is_all_comment_is_text(tmp_path: Path) -> None:
     document = read(tmp_path, "a.py", "# Copyright 2026 The Harbour Authors\n# Licensed under the Apache License.\n")
     assert [role for role, _, _ in parts(document)] == ["paragraph"]
+
+
+SETTINGS = """\
+# Settings of the harbour. Lines that begin with a sign are ignored.
+
+# How many boats may wait before the gate.
+#
+QUEUE_LENGTH\t12
+
+# Where the tide is written down.
+#TIDE_FILE=/srv/tide
+#TIDE_LOG=/srv/tide.log
+
+# Nobody may lift without a crane.
+
+MODE strict
+"""
+
+
+def test_what_a_comment_says_belongs_to_the_setting_below_it_even_if_that_is_commented_out(tmp_path: Path) -> None:
+    document = read(tmp_path, "harbour.conf", SETTINGS)
+    assert parts(document) == [
+        ("paragraph", (), "Settings of the harbour. Lines that begin with a sign are ignored."),
+        ("paragraph", ("QUEUE_LENGTH",), "How many boats may wait before the gate."),
+        ("code", ("QUEUE_LENGTH",), "QUEUE_LENGTH\t12"),
+        ("paragraph", ("TIDE_FILE, TIDE_LOG",), "Where the tide is written down."),
+        ("code", ("TIDE_FILE, TIDE_LOG",), "#TIDE_FILE=/srv/tide\n#TIDE_LOG=/srv/tide.log"),
+        ("paragraph", ("MODE",), "Nobody may lift without a crane."),
+        ("code", ("MODE",), "MODE strict"),
+    ]
+
+
+def test_settings_stand_in_the_section_of_their_file(tmp_path: Path) -> None:
+    text = "[crane]\n; Crates at once.\nload = 3\n\n;   height 4\n;   width 2\n;   speed 9\n;   colour red\n"
+    assert parts(read(tmp_path, "a.ini", text)) == [
+        ("code", ("crane",), "[crane]"),
+        ("paragraph", ("crane", "load"), "Crates at once."),
+        ("code", ("crane", "load"), "load = 3"),
+        ("code", ("crane",), ";   height 4\n;   width 2\n;   speed 9\n;   colour red"),
+    ]
+
+
+def test_configuration_in_braces_is_read_as_source_code(tmp_path: Path) -> None:
+    document = read(tmp_path, "a.conf", "server {\n    port 80;\n}\n\n# Log\nmode strict\n")
+    assert outline(document) == [()]

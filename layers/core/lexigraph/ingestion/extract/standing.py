@@ -12,6 +12,7 @@ from itertools import groupby
 from lexigraph.ingestion.extract.blocks import announces
 from lexigraph.ingestion.extract.lists import MARKED, Levels, kind_of
 from lexigraph.ingestion.extract.segments import MAX_STATEMENT_CHARS, is_short
+from lexigraph.ingestion.extract.topics import CHANGELOG
 from lexigraph.ingestion.extract.words import listed
 from lexigraph.model.extraction import ExtractedEntity, ExtractedFact
 from lexigraph.model.normalise import entity_key
@@ -35,6 +36,8 @@ _ELSEWHERE = re.compile(r"(?i)see[ -]also|references|further reading|related (?:
 _PAGES = re.compile(r"(?i)see also|references")
 _NUMBERED = re.compile(r"(?<!\S)\d+(?:\.\d+)+\.? (?=[A-Z])")  # a line of a table of contents
 _FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)?https?://\S+")
+# who signed the entry of a release, and when
+_SIGNED = re.compile(r"-- (\S.*<\S+@\S+> .*\b\d{4}\b.*)")
 _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
 _WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -58,7 +61,8 @@ _HERE = listed(
 _TYPE_ONLY = re.compile(r"(?:\w+:\s*)?\{[^{}]*\}\W*|\([^()]*\)\W*")
 _ALIKE = 5  # letters that words of one stem share
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
-_NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)")
+# of a section; 2.3 (2026-03-04) is a version
+_NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)(?!\W*\d{4}\b)")
 _SIGNS = re.compile(r"[{}();=<>|&$#\\\[\]*+@~^%`]|--|::|->|=>|\w[/_]\w")
 _REFERENCE = re.compile(r"(?<=\w)\(\d?\w{0,3}\)")  # of read(2) and pipe()
 _CODE_START = re.compile(
@@ -252,6 +256,10 @@ class _Section:
 
     def _one(self, s: Sentence) -> None:
         described = self._term or s.signature.partition("(")[0] or self._label(s)
+        if (signed := _SIGNED.fullmatch(s.text)) and (release := CHANGELOG.fullmatch(self._about)):
+            signature = replace(s, start=s.start + signed.start(1))
+            self._made.append(Standing([signature], f"{release[1]} was released by {signed[1]}"))
+            return
         if _is_furniture(s) or _names_only(s):
             return
         if looks_like_code(s):

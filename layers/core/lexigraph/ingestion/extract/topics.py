@@ -20,7 +20,7 @@ _BEGINS_AS_VERB, _ENDS_AS_VERB = re.compile(r"\w{2,}(?:ed|ly)"), re.compile(r"\w
 _WORD = re.compile(r"[^\W_](?:[\w+#'’./@-]*[\w+#])?|[^\s\w]")
 _COUNTED = re.compile(r"[\W\d_]+|[ivxlc]+|\w|v?\d\w*")
 # what heads the entry of a release: "harbour (2.1-1) unstable; urgency=low", "v2.1.0 (2026-03-04)"
-_CHANGELOG = re.compile(r"(\S+ \([^()\s]+\)) [\w -]+; *urgency=.*")
+CHANGELOG = re.compile(r"(\S+ \([^()\s]+\)) [\w -]+; *urgency=.*")
 _RELEASE = re.compile(
     r"\S+ \([^()\s]*\d[^()\s]*\)|\W*(?:version |release |v)?\d+\.\d[\w.+~-]*\W*[\d/. -]*\W*", re.IGNORECASE
 )
@@ -95,7 +95,7 @@ def topic_title(
     and when asked for, key ``phrases`` say what it is about. ``no_nouns`` are as :func:`key_phrases` takes them.
     """
     title = _one_line(chunk.title)
-    path = [_CHANGELOG.sub(r"\1", line) for heading in headings if (line := _one_line(heading)) and line != title]
+    path = [CHANGELOG.sub(r"\1", line) for heading in headings if (line := _one_line(heading)) and line != title]
     release = bool(path and _RELEASE.fullmatch(path[-1]))
     # what is above a heading helps to read it, unless it says nothing itself
     path = [*filter(tells, path[:-1]), *path[-1:]][-_MAX_HEADINGS:]

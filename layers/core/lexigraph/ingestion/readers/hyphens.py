@@ -9,6 +9,7 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 _CUT = re.compile(rf"(?<=\w)([-{HYPHEN}{SOFT}])[^\S\n]*\n([^\S\n]*)((\w[\w-]*)\S*)[^\S\n]*(\n?)")
 _LAST = re.compile(r"[\w-]+$")
 _LONGEST = 60
+_PART = 4  # letters of a part that is a word by no chance
 _DASHES = str.maketrans({HYPHEN: "-", NON_BREAKING: "-", SOFT: None})
 # a shorter line with a hyphen at its end was not wrapped: it ends there
 _WRAPPED = 30
@@ -25,7 +26,7 @@ class Hyphenation:
     ``text`` is the whole document. What it says elsewhere decides: ``re-use`` or ``reuse``, whichever stands there more
     often. Of words that stand nowhere else, hyphens of typesetters (U+2010, soft) go. Other hyphens go when the rest of
     the document cuts words at them; in one that does not say, they go between small letters, except behind ``non``,
-    ``self`` and the like, and in what has a hyphen already.
+    ``self`` and the like, between two words that stand elsewhere by themselves, and in what has a hyphen already.
     """
 
     def __init__(self, text: str) -> None:
@@ -59,6 +60,8 @@ class Hyphenation:
             joins = True
         elif self._typeset or not (first[-1:].islower() and second[:1].islower()):
             joins = False  # where typesetters' hyphens stand, this one is of the word
+        elif self._stands(first) and self._stands(second):
+            joins = False
         elif self._joins:
             joins = self._joins > 0
         else:
@@ -70,6 +73,10 @@ class Hyphenation:
         joined = self._words[f"{first}{second}".casefold()]
         hyphened = self._words[f"{first}-{second}".casefold()]
         return (joined > hyphened) - (hyphened > joined)
+
+    def _stands(self, part: str) -> bool:
+        """Tell whether a part is a word of the document by itself: it stands elsewhere, too."""
+        return len(part) >= _PART and self._words[part.casefold()] > 1
 
     def _replaced(self, cut: re.Match[str]) -> str:
         mark, indent, token, second, end = cut.groups()

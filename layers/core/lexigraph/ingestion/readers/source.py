@@ -1,7 +1,7 @@
 """Source code and configuration of any language: a section a definition, what its comments say, then the code itself.
 
 Nothing is parsed. Definitions are found by their first words and their indent, comments by the signs that all languages
-share; what a language writes otherwise stays code.
+share; what a language writes otherwise stays code. In configuration each setting below a comment is a definition.
 """
 
 import re
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean
+from lexigraph.ingestion.readers.plain.lines import ends_sentence, is_prose
 from lexigraph.ingestion.readers.plain.notices import is_notice
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -49,6 +50,9 @@ _TAGS = "param|returns?|throws|raises?|type|rtype|see|since|deprecated|brief|arg
 _TAG = re.compile(rf"^[^\S\n]*[@:\\]({_TAGS})\b:?[^\S\n]*(.*)$", re.MULTILINE)
 _HTML = "p|b|i|em|strong|code|pre|tt|ul|ol|li|dl|dt|dd|a|br|h[1-6]|table|tr|td|th|para|summary|remarks|c|see"
 _MARKUP = re.compile(rf"</?(?:{_HTML})(?:\s[^>]*)?/?>|\{{@\w+\s+([^}}]*)\}}")
+# ``KEY value`` and ``key = value``, also commented out: ``#KEY value``, ``# key=value``
+_SETTING = re.compile(r"(?:[#;](?:(?=\w)|\s?(?=[\w.-]+\s*=\s*\S*$)))?([\w./-]*\w)(?=\s*=|\s*:\s*\S|\s+[^\s:]|$)")
+_SETTINGS = 3  # more below one comment are what it speaks of together
 _TYPE = re.compile(r"[A-Za-z_][\w:<>,&*\s]*")  # of what a function returns, on a line of its own
 _COMMENT = 1_000  # lines of a comment at most
 _LONG = 40  # lines from which a definition is cut at those in it
@@ -78,6 +82,31 @@ def read_source(data: bytes, settings: Settings) -> Parsed:
     _add_head(builder, lines[:at], alone=not any(lines[at:]))
     for unit in _units(lines[at:]):
         _add(builder, unit, _TOP)
+    return builder.parsed("", encoding_note(encoding))
+
+
+def read_configuration(data: bytes, settings: Settings) -> Parsed:
+    """Read a configuration file: a heading a setting that has a comment above it, that as text, its lines as code.
+
+    Settings that are commented out are settings. What has blocks in braces is read as source code.
+    """
+    text, encoding = decode(data)
+    check_text(text, settings)
+    lines = [line.rstrip() for line in clean(text).split("\n")]
+    if any(line.endswith("{") for line in lines):
+        return read_source(data, settings)
+    builder = TextBuilder(settings)
+    units = list(_settings(lines))
+    head = list(takewhile(lambda unit: not unit.lines, units))
+    _add_head(builder, [line for unit in head for line in [*unit.comment, ""]], alone=len(head) == len(units))
+    level = _TOP
+    for unit in units[len(head) :]:
+        if section := unit.lines and _SECTION.fullmatch(unit.lines[0]):
+            builder.heading(_TOP, section[1].strip())
+            level = _TOP + 1
+        if not unit.name:
+            builder.end_sections(level - 1)
+        _add(builder, unit, level)
     return builder.parsed("", encoding_note(encoding))
 
 
@@ -158,6 +187,36 @@ def _units(lines: Sequence[str]) -> Iterator[_Unit]:
     unit.lines += above
     if any(unit.lines):
         yield unit
+
+
+def _settings(lines: Sequence[str]) -> Iterator[_Unit]:
+    """Part the lines of a configuration file at its comments; a comment goes with the settings below it."""
+    unit = _Unit()
+    ended = False  # a blank line stands above
+    for line in lines:
+        found = None if is_prose(line.lstrip("#;")) and line[:1] in "#;" else _SETTING.match(line)
+        comment = not found and bool(_LINE_COMMENT.match(line) or line[:1] in ("#", ";"))
+        section = bool(_SECTION.fullmatch(line))
+        if (unit.lines and (comment or section)) or (ended and (comment or (unit.lines and unit.comment and line))):
+            yield _named(unit)
+            unit = _Unit()
+        ended = not line
+        if comment:
+            unit.comment.append(line)
+        elif line or unit.lines:
+            unit.lines.append(line)
+    yield _named(unit)
+
+
+def _named(unit: _Unit) -> _Unit:
+    """Call settings below a comment by their keys; comments that say nothing are settings."""
+    said = [line.lstrip("#; ") for line in unit.comment]
+    if len(said) > _SETTINGS and not any(is_prose(line) or ends_sentence(line) for line in said):
+        return _Unit(lines=[*unit.comment, *unit.lines])
+    if unit.comment and not (unit.lines and _SECTION.fullmatch(unit.lines[0])):
+        keys = dict.fromkeys(found[1] for line in unit.lines if (found := _SETTING.match(line)))
+        unit.name = ", ".join(keys) if len(keys) <= _SETTINGS else ""
+    return unit
 
 
 def _decorators(lines: Sequence[str]) -> list[str]:

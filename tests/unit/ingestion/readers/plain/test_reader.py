@@ -306,7 +306,7 @@ def test_the_entries_of_news_are_sections(tmp_path: Path) -> None:
     document = read(tmp_path, "harbour.NEWS.Debian.txt", NEWS)
     assert document.title == "harbour.NEWS.Debian"
     assert outline(document) == [("harbour (2.1-1) unstable; urgency=medium",), ("harbour (2.0-3) unstable; urgency=low",)]
-    assert of_role(document, "boilerplate")[0] == "-- Ada Cook <ada@example.org> Thu, 12 Mar 2026 10:11:12 +0100"
+    assert of_role(document, "paragraph")[1] == "-- Ada Cook <ada@example.org> Thu, 12 Mar 2026 10:11:12 +0100"
 
 
 def test_lone_lines_with_versions_that_begin_alike_are_headings(tmp_path: Path) -> None:
