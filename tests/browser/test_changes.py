@@ -209,6 +209,27 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
     assert one.page.locator("img[src=x], b[onclick]").count() == 0
 
 
+def test_every_view_says_what_to_do_first_while_there_is_no_document(window: Window, tmp_path: Path) -> None:
+    served = Server(tmp_path, 0, "--open")
+    try:
+        one = window(server=served, width=360)
+        for address in ("ask", "ask?q=Who", "documents", "graph", "graph?q=Who", "entities", "entities?q=who", "overview"):
+            one.open(f"#/{address}")
+            expect(one.page.get_by_role("heading", name="There are no documents yet")).to_be_visible()
+            expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
+            one.check()
+        one.page.get_by_role("main").get_by_role("link", name="Add documents").click()
+        expect(one.page.get_by_role("button", name="Choose files")).to_be_visible()
+        expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
+        drop(one, "gull-rock.md", LIGHTHOUSE)
+        send(one)
+        one.page.get_by_role("link", name="Overview").click()
+        expect(one.page.locator(".figures")).to_be_visible()
+        expect(one.page.get_by_role("heading", name="There are no documents yet")).to_have_count(0)
+    finally:
+        served.close()
+
+
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[Server]:
     """A server that asks for keys."""
