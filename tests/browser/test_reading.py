@@ -552,7 +552,10 @@ def test_long_names_keep_the_columns_of_the_list_and_are_read_whole_with_the_foc
         row.focus()
         assert shown.evaluate("s => s.scrollWidth <= s.clientWidth")
         assert row.evaluate("r => r.offsetHeight") > shown.evaluate("s => s.offsetHeight") > 40
-        row.blur()
+        row.press("Enter")
+        one.button("Delete").click()
+        assert one.page.get_by_role("dialog").evaluate("d => d.scrollWidth <= d.clientWidth")
+        one.button("Cancel").click()
     finally:
         server.client.delete(f"/documents/{sent}")
 
@@ -802,6 +805,11 @@ def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
     expect(figures).to_contain_text("Statements")
     assert all(meaning for meaning in figures.locator(".meaning").all_text_contents()), "each word is explained"
     expect(one.page.get_by_role("img", name="Working").first).to_be_visible()
+    edges = "f => [f, f.lastElementChild].map(e => e.getBoundingClientRect().right)"
+    for width in (1024, 720, 390):
+        one.page.set_viewport_size({"width": width, "height": 900})
+        right, last = figures.evaluate(edges)
+        assert last == pytest.approx(right, abs=2), "no row of them has a gap"
 
 
 VIEWS = [
