@@ -797,6 +797,26 @@ def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> N
     assert marked(one) == "Tidewater is owned by the Heron Team."
 
 
+SEALS = (
+    "# Harbour Seals\n\nThe CA signs every seal of the harbour. Each ship asks the CA for a seal.\n\n"
+    "The Calder Lighthouse is kept by Calla Brandt. The Calder Lighthouse has a CA of its own.\n"
+)
+
+
+def test_a_letter_or_two_find_names_and_the_one_that_is_typed_whole_comes_first(window: Window, server: Server) -> None:
+    sent = server.client.post("/documents", files={"file": ("seals.md", SEALS)}).json()["document"]["id"]
+    try:
+        one = window().open("#/entities")
+        found = one.page.locator(".entity-list strong")
+        one.page.get_by_label("Name").press_sequentially("c")
+        expect(found.filter(has_text="Calder Lighthouse")).to_be_visible()
+        one.page.get_by_label("Name").press_sequentially("a")
+        expect(found.first).to_have_text("CA")
+        expect(found.filter(has_text="Calder Lighthouse")).to_be_visible()
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
 def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
     one = window().open("#/overview")
 
