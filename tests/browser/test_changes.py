@@ -119,6 +119,7 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
         ("large.bin", "x" * 4_000_000, "Unsupported file type."),
         (f"{'ä' * 100}.txt", "x", "Its name is longer than 200 bytes. Rename the file"),
         ("a.json", "{}", "Contains no text."),
+        ("a.json", '{"a": }', "Correct the file and upload it again."),
         ("dash.1", ".Dd May 7\n.Dt DASH 1\n.Sh NAME\n.Nm dash\n.Nd command interpreter\n", "convert it with"),
     ],
 )

@@ -8,6 +8,7 @@ const characters = (from: number, till: number) => `characters ${figure(from)}â€
 // the first that fits
 const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/^(file: )?its name/i, () => "Rename the file and choose it again."],
+  [/not valid JSON/i, () => "Correct the file and upload it again."],
   [/damaged|not an? \w+ file/i, () => "Open the file in its application, save it again and upload it."],
   [/\b(private key|access key|secret|credential)/i, () => "Remove the secret from the file and upload it again."],
   [/password|encrypt/i, () => "Save it without a password and upload it again."],
