@@ -119,6 +119,7 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
         ("large.bin", "x" * 4_000_000, "Unsupported file type."),
         (f"{'ä' * 100}.txt", "x", "Its name is longer than 200 bytes. Rename the file"),
         ("a.json", "{}", "Contains no text."),
+        ("a.json", '{"a": }', "Correct the file and upload it again."),
         ("dash.1", ".Dd May 7\n.Dt DASH 1\n.Sh NAME\n.Nm dash\n.Nd command interpreter\n", "convert it with"),
     ],
 )
@@ -207,6 +208,27 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
     one.page.get_by_role("link", name="Bobby <img").wait_for()
     assert "hurt" not in one.page.title()
     assert one.page.locator("img[src=x], b[onclick]").count() == 0
+
+
+def test_every_view_says_what_to_do_first_while_there_is_no_document(window: Window, tmp_path: Path) -> None:
+    served = Server(tmp_path, 0, "--open")
+    try:
+        one = window(server=served, width=360)
+        for address in ("ask", "ask?q=Who", "documents", "graph", "graph?q=Who", "entities", "entities?q=who", "overview"):
+            one.open(f"#/{address}")
+            expect(one.page.get_by_role("heading", name="There are no documents yet")).to_be_visible()
+            expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
+            one.check()
+        one.page.get_by_role("main").get_by_role("link", name="Add documents").click()
+        expect(one.page.get_by_role("button", name="Choose files")).to_be_visible()
+        expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
+        drop(one, "gull-rock.md", LIGHTHOUSE)
+        send(one)
+        one.page.get_by_role("link", name="Overview").click()
+        expect(one.page.locator(".figures")).to_be_visible()
+        expect(one.page.get_by_role("heading", name="There are no documents yet")).to_have_count(0)
+    finally:
+        served.close()
 
 
 @pytest.fixture(scope="module")

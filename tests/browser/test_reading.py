@@ -391,6 +391,7 @@ def test_a_quoted_list_keeps_its_lines_and_names_its_section(window: Window, ser
 
 
 FOCUSED = "document.activeElement.tagName + ' ' + document.activeElement.textContent.trim()"
+FRAMED = "getComputedStyle(document.activeElement).outlineStyle"
 
 
 def test_the_focus_goes_to_the_heading_of_a_view_and_back_to_the_source_one_left(window: Window) -> None:
@@ -402,10 +403,12 @@ def test_the_focus_goes_to_the_heading_of_a_view_and_back_to_the_source_one_left
     link.press("Enter")
     expect(one.page.get_by_role("heading", level=1)).to_be_focused()
     assert one.page.evaluate(FOCUSED) == f"H1 {title}"
+    assert one.page.evaluate(FRAMED) == "none", "no key leads to a heading"
     one.page.locator("mark").first.wait_for()
     assert one.page.evaluate(FOCUSED) == f"H1 {title}", "what comes later takes no focus"
     one.page.keyboard.press("Tab")
     assert one.page.evaluate(FOCUSED).endswith("Back to the answer")
+    assert one.page.evaluate(FRAMED) == "solid"
     one.page.keyboard.press("Enter")
     one.answered()
     one.page.wait_for_function("href => document.activeElement.getAttribute('href') === href", arg=href)
@@ -439,6 +442,34 @@ def test_questions_of_the_session_are_kept_and_forgotten(window: Window) -> None
 
     one.button("Clear").click()
     expect(one.page.get_by_role("link", name="What is Lanternfish?")).to_have_count(0)
+
+
+def test_a_long_question_is_shortened_wherever_it_is_repeated_until_one_asks_for_all_of_it(window: Window) -> None:
+    question = f"{OWNER} {'And is it the team in the old customs house by the harbour? ' * 40}THE-END"
+    one = window().open()
+    one.ask(question)
+    past = one.page.get_by_role("region", name="Questions of this session")
+    expect(past.get_by_role("link")).to_contain_text(OWNER)
+    expect(past).not_to_contain_text("THE-END")
+    past.get_by_role("button", name="Show all of it").click()
+    expect(past.get_by_role("link")).to_contain_text("THE-END")
+    past.get_by_role("button", name="Show less").click()
+    expect(past).not_to_contain_text("THE-END")
+
+    one.page.get_by_role("link", name="Ask a follow-up").click()
+    expect(one.page.locator(".follow")).not_to_contain_text("THE-END")
+    one.ask("And its owner?")
+    turn = one.page.locator(".turn")
+    expect(turn).not_to_contain_text("THE-END")
+    turn.locator("summary").click()
+    expect(turn.locator("summary")).to_contain_text("THE-END")
+
+    one.open(f"#/graph?q={quote(question)}")
+    head = one.page.locator(".graph-page > header")
+    expect(head).to_contain_text(OWNER)
+    expect(head).not_to_contain_text("THE-END")
+    head.get_by_role("button", name="Show all of it").press("Enter")
+    expect(head).to_contain_text("THE-END")
 
 
 def test_a_document_is_read_by_its_outline_and_statements(window: Window, server: Server) -> None:
@@ -497,6 +528,36 @@ def test_documents_are_sorted_by_their_columns(window: Window, server: Server) -
     narrow = window(width=360).open("#/documents")
     narrow.page.get_by_label("Sort by").select_option("-size")
     expect(narrow.page.locator(".virtual strong").first).to_have_text(by_size[-1]["title"])
+
+
+@pytest.mark.parametrize("width", [840, 1024, 1600])
+def test_long_names_keep_the_columns_of_the_list_and_are_read_whole_with_the_focus(
+    window: Window, server: Server, width: int
+) -> None:
+    title, name = "Customs_of_the_harbour_of_Brackford" * 8, f"{'long-name-of-a-file-' * 9}.md"
+    sending = {"file": (name, f"# {title}\n\nThe harbour has customs.\n")}
+    reply = server.client.post("/documents", files=sending, data={"namespace": "name-space-" * 9})
+    sent = reply.json()["document"]["id"]
+    try:
+        one = window(width=width, height=1500).open("#/documents?sort=-name")
+        row = one.page.locator(f".document-row[href*='{sent}']")
+        row.wait_for()
+        lefts = "all => all.map(r => [...r.querySelectorAll('.name, .size, .date')].map(c => c.offsetLeft))"
+        places = one.page.locator("a.document-row").evaluate_all(lefts)
+        assert all(place == pytest.approx(places[0], abs=1) for place in places)
+        shown = row.locator("strong")
+        assert shown.evaluate("s => s.clientWidth > 150 && s.scrollWidth > s.clientWidth")
+        assert row.locator(".name").get_attribute("title") == f"{title}\n{server.get(f'/documents/{sent}')['uri']}"
+        one.check()
+        row.focus()
+        assert shown.evaluate("s => s.scrollWidth <= s.clientWidth")
+        assert row.evaluate("r => r.offsetHeight") > shown.evaluate("s => s.offsetHeight") > 40
+        row.press("Enter")
+        one.button("Delete").click()
+        assert one.page.get_by_role("dialog").evaluate("d => d.scrollWidth <= d.clientWidth")
+        one.button("Cancel").click()
+    finally:
+        server.client.delete(f"/documents/{sent}")
 
 
 def test_figures_of_the_overview_lead_to_what_they_count(window: Window, server: Server) -> None:
@@ -599,8 +660,10 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     expect(selected).to_contain_text("Heron Team")
     one.page.get_by_label("Find in the graph").fill("")
 
+    expect(one.button("PNG")).to_have_text("PNG")
+    assert one.page.locator(".canvas-tools").evaluate("tools => tools.scrollWidth <= tools.clientWidth")
     with one.page.expect_download() as png:
-        one.button("Export PNG").click()
+        one.button("PNG").click()
     assert Path(png.value.path()).read_bytes().startswith(b"\x89PNG")
     with one.page.expect_download() as exported:
         one.button("JSON").click()
@@ -734,6 +797,26 @@ def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> N
     assert marked(one) == "Tidewater is owned by the Heron Team."
 
 
+SEALS = (
+    "# Harbour Seals\n\nThe CA signs every seal of the harbour. Each ship asks the CA for a seal.\n\n"
+    "The Calder Lighthouse is kept by Calla Brandt. The Calder Lighthouse has a CA of its own.\n"
+)
+
+
+def test_a_letter_or_two_find_names_and_the_one_that_is_typed_whole_comes_first(window: Window, server: Server) -> None:
+    sent = server.client.post("/documents", files={"file": ("seals.md", SEALS)}).json()["document"]["id"]
+    try:
+        one = window().open("#/entities")
+        found = one.page.locator(".entity-list strong")
+        one.page.get_by_label("Name").press_sequentially("c")
+        expect(found.filter(has_text="Calder Lighthouse")).to_be_visible()
+        one.page.get_by_label("Name").press_sequentially("a")
+        expect(found.first).to_have_text("CA")
+        expect(found.filter(has_text="Calder Lighthouse")).to_be_visible()
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
 def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
     one = window().open("#/overview")
 
@@ -742,6 +825,11 @@ def test_the_overview_tells_what_is_stored_and_works(window: Window) -> None:
     expect(figures).to_contain_text("Statements")
     assert all(meaning for meaning in figures.locator(".meaning").all_text_contents()), "each word is explained"
     expect(one.page.get_by_role("img", name="Working").first).to_be_visible()
+    edges = "f => [f, f.lastElementChild].map(e => e.getBoundingClientRect().right)"
+    for width in (1024, 720, 390):
+        one.page.set_viewport_size({"width": width, "height": 900})
+        right, last = figures.evaluate(edges)
+        assert last == pytest.approx(right, abs=2), "no row of them has a gap"
 
 
 VIEWS = [

@@ -8,6 +8,7 @@ const characters = (from: number, till: number) => `characters ${figure(from)}�
 // the first that fits
 const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/^(file: )?its name/i, () => "Rename the file and choose it again."],
+  [/not valid JSON/i, () => "Correct the file and upload it again."],
   [/damaged|not an? \w+ file/i, () => "Open the file in its application, save it again and upload it."],
   [/\b(private key|access key|secret|credential)/i, () => "Remove the secret from the file and upload it again."],
   [/password|encrypt/i, () => "Save it without a password and upload it again."],
@@ -55,8 +56,20 @@ export const texts = {
     copied: "Copied",
     copyFailed: "The browser did not allow it",
     more: "Show more",
+    whole: "Show all of it",
+    less: "Show less",
     of: (shown: number, total: number) => `${figure(shown)} of ${figure(total)} shown`,
     noTitle: "Untitled",
+  },
+  /** Before the first document. */
+  start: {
+    title: "There are no documents yet",
+    upload: "Add files here, or",
+    run: "run",
+    command: "lexigraph ingest FOLDER",
+    with: "with the settings of this server.",
+    then: "Then ask about them.",
+    orRun: "For many files,",
   },
   errors: {
     unreachable: "The server does not answer. It may be restarting; the page retries automatically.",
@@ -167,9 +180,6 @@ export const texts = {
     external: "Given with the question",
     time: (ms: number) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`),
     labelled: (label: string, title: string) => `Source ${label}: ${title}`,
-    emptyTitle: "There are no documents yet",
-    emptyText: "Add some first; then ask about them.",
-    emptyGo: "Add documents",
   },
   /** The searches offered by what they are for; the others are for experts. */
   usualSearches: ["hybrid", "traversal", "topic", "bm25"] as readonly string[],
@@ -297,8 +307,6 @@ export const texts = {
     deleted: (title: string) => `“${title}” was deleted.`,
     deleting: "Deleting…",
     deleteLater: "Deletion has started; the document remains visible to questions until the job ends.",
-    empty: "There are no documents yet",
-    emptyGo: "Add documents",
     original: "Original pages",
     choosePdf: "Open the original PDF",
     pdfWhy: "The server keeps the text. Choose the file on your machine to see its pages next to the text; it is not uploaded.",
@@ -351,7 +359,6 @@ export const texts = {
     picture: "Picture",
     png: "PNG",
     json: "JSON",
-    export: "Export",
     zoomIn: "Zoom in",
     zoomOut: "Zoom out",
     fit: "Fit to window",
@@ -360,7 +367,6 @@ export const texts = {
     selected: "Selected",
     nothing: "Nothing was found for this question.",
     alone: "No statement names it together with another entity.",
-    whole: "Whole text",
     connected: "Connected with",
     more: "More evidence",
     moreNeighbours: "Show more",

@@ -1,5 +1,6 @@
 /** The question and how it is searched for. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Folded } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { texts } from "../texts";
 import { OPERATORS, addressOf, shown, type Asked, type Condition, type SearchName } from "./query";
@@ -40,7 +41,7 @@ export function QuestionForm({ asked, running, onAsk, onStop }: Props) {
     <form class="question" onSubmit={submit} role="search">
       {!asked.question && asked.before.length > 0 && (
         <p class="follow">
-          <span class="faint">{texts.ask.follow}</span> <span>{asked.before.at(-1)}</span>
+          <span class="faint">{texts.ask.follow}</span> <Folded text={asked.before.at(-1)!} />
           <a href={addressOf({ ...asked, before: [] })}>{texts.ask.newTopic}</a>
         </p>
       )}

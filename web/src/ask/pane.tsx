@@ -1,7 +1,8 @@
 /** One answer with its sources. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { Failure, Loading, Notice, fileOf, flags, sentence } from "../parts/basics";
+import { Failure, Folded, Loading, Notice, fileOf, flags, sentence } from "../parts/basics";
+import { Nothing } from "../parts/start";
 import { Legend, Path, ScoreBar, Why, followed } from "../parts/why";
 import { to } from "../router";
 import { texts } from "../texts";
@@ -110,9 +111,11 @@ function Confidence({ done }: { done: Done }) {
 function Doubt({ done, found }: { done: Done; found: boolean }) {
   if (!found) {
     return (
-      <Notice kind="warn" title={texts.ask.notFound}>
-        {texts.ask.nothing}
-      </Notice>
+      <Nothing>
+        <Notice kind="warn" title={texts.ask.notFound}>
+          {texts.ask.nothing}
+        </Notice>
+      </Nothing>
     );
   }
   const how = standing(done);
@@ -141,7 +144,7 @@ export function AnswerText({ answer, places, onLabel }: { answer: Answer; places
     <>
       {answer.done?.rewritten && (
         <p class="faint small">
-          {texts.ask.rewritten}: {answer.done.rewritten}
+          {texts.ask.rewritten}: <Folded text={answer.done.rewritten} />
         </p>
       )}
       {answer.done && <Doubt done={answer.done} found={!nothing} />}

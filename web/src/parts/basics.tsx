@@ -1,5 +1,6 @@
 /** Small parts that every view uses. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { ApiError } from "../api/client";
 import { texts } from "../texts";
 
@@ -90,6 +91,27 @@ export function flags(text: string): ComponentChildren {
     ) : (
       part
     ),
+  );
+}
+
+const LONG = 200; // characters
+
+/** Return the beginning of a text that is long. */
+export const shortened = (text: string) => (text.length > LONG ? `${Array.from(text).slice(0, LONG).join("").trimEnd()}…` : text);
+
+/** A text, or a link, of which only the beginning is shown until one asks for all of it. */
+export function Folded({ text, href }: { text: string; href?: string }) {
+  const [whole, setWhole] = useState(false);
+  const shown = whole ? text : shortened(text);
+  return (
+    <>
+      {href ? <a href={href}>{shown}</a> : <span>{shown}</span>}
+      {text.length > LONG && (
+        <button type="button" class="link small" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          {whole ? texts.common.less : texts.common.whole}
+        </button>
+      )}
+    </>
   );
 }
 

@@ -9,9 +9,10 @@ import { addressOf, asked, turns, type Asked } from "../ask/query";
 import { forgetAll, past, remember } from "../ask/history";
 import { asMarkdown } from "../ask/markdown";
 import { placesOf, usePlaces } from "../ask/places";
-import { Failure, Loading } from "../parts/basics";
+import { Failure, Folded, Loading, shortened } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Copy } from "../parts/copy";
+import { NoDocuments } from "../parts/start";
 import { useResource } from "../resource";
 import { go, to } from "../router";
 import { texts } from "../texts";
@@ -68,7 +69,7 @@ function Turn({ turn }: { turn: Asked }) {
   const places = usePlaces(answer.sources);
   return (
     <details class="turn" onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{turn.question}</summary>
+      <summary>{open ? turn.question : shortened(turn.question)}</summary>
       {answer.running && <Loading />}
       {answer.error && <Failure error={answer.error} retry={again} />}
       <AnswerText answer={answer} places={places} onLabel={() => go(addressOf(turn))} />
@@ -127,17 +128,7 @@ const nameOf = (search: Asked["search"]) => texts.retrievers[search].name;
 function Start() {
   const { data } = useResource(stored, []);
   if (!data) return null;
-  if (data.documents === 0) {
-    return (
-      <section class="card centred">
-        <h2>{texts.ask.emptyTitle}</h2>
-        <p>{texts.ask.emptyText}</p>
-        <a class="button primary" href={to("ingest")}>
-          {texts.ask.emptyGo}
-        </a>
-      </section>
-    );
-  }
+  if (data.documents === 0) return <NoDocuments />;
   return (
     <section class="start">
       <p class="faint">{texts.ask.stored(data.documents, data.passages, data.entities)}</p>
@@ -173,7 +164,7 @@ function History() {
       <ul class="plain">
         {past.value.slice(0, open ? undefined : 5).map((p) => (
           <li key={p.address}>
-            <a href={p.address}>{p.question}</a>
+            <Folded text={p.question} href={p.address} />
           </li>
         ))}
       </ul>

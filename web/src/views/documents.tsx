@@ -3,8 +3,9 @@ import { signal } from "@preact/signals";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { Empty, Failure, Loading, Notice, fileOf, number, when } from "../parts/basics";
+import { Failure, Loading, Notice, fileOf, number, when } from "../parts/basics";
 import { Icon } from "../parts/icons";
+import { NoDocuments } from "../parts/start";
 import { VirtualList } from "../parts/virtual";
 import { asApiError, useNarrow, useReturn } from "../resource";
 import { go, to } from "../router";
@@ -92,11 +93,7 @@ export default function Documents({ address }: ViewProps) {
     return (
       <div class="page">
         {head}
-        <Empty title={texts.document.empty}>
-          <a class="button primary" href={to("ingest")}>
-            {texts.document.emptyGo}
-          </a>
-        </Empty>
+        <NoDocuments />
       </div>
     );
   }
@@ -210,11 +207,13 @@ function SortBy({ sort, onSort }: Sorting) {
 function Row({ of: d, place }: { of: Doc; place: string }) {
   return (
     <a class="document-row" href={to("document", d.id)}>
-      <span class="name" title={`${nameOf(d)}\n${place}`}>
+      <span class="name" title={`${nameOf(d)}\n${d.uri}`}>
         <strong>{nameOf(d)}</strong>
         <span class="faint small">{place}</span>
       </span>
-      <span class="faint small type">{typeOf(d)}</span>
+      <span class="faint small type" title={typeOf(d)}>
+        {typeOf(d)}
+      </span>
       <span class="faint small namespace" title={d.namespace}>
         {d.namespace}
       </span>

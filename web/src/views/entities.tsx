@@ -4,6 +4,7 @@ import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Failure, Loading, absent } from "../parts/basics";
 import { Icon } from "../parts/icons";
+import { Nothing } from "../parts/start";
 import { FactLine, StatementCard } from "../parts/statement";
 import { asApiError, useResource, useReturn } from "../resource";
 import { go, to } from "../router";
@@ -35,6 +36,7 @@ function Search({ q, id }: { q: string; id: string }) {
   }, [typed, q, id]);
   const asked = q.trim();
   const found = useResource((signal) => get("/entities", { query: asked ? { q: asked, limit: 40 } : { limit: 20 }, signal }), [asked]);
+  const count = found.data?.entities.length;
   return (
     <section class={`entity-search${asked ? "" : " unasked"}`} aria-label={texts.entities.title}>
       <label>
@@ -42,14 +44,14 @@ function Search({ q, id }: { q: string; id: string }) {
         <input type="search" value={typed} placeholder={texts.entities.placeholder} autofocus={!id} onInput={(e) => setTyped(e.currentTarget.value)} />
       </label>
       {found.error && <Failure error={found.error} retry={found.reload} />}
-      {!asked && found.data && <h2 class="small-heading">{found.data.entities.length ? texts.entities.start : texts.entities.empty}</h2>}
+      {!asked && !!count && <h2 class="small-heading">{texts.entities.start}</h2>}
       <p class="hidden" role="status">
-        {asked && found.data && texts.count(found.data.entities.length, "entity", "entities")}
+        {asked && count !== undefined && texts.count(count, "entity", "entities")}
       </p>
-      {asked && found.data?.entities.length === 0 && (
-        <p class="faint">
-          {texts.entities.none} {texts.entities.noneHint}
-        </p>
+      {count === 0 && (
+        <Nothing>
+          <p class="faint">{asked ? `${texts.entities.none} ${texts.entities.noneHint}` : texts.entities.empty}</p>
+        </Nothing>
       )}
       <ul class="plain entity-list">
         {found.data?.entities.map((e) => (

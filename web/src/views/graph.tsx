@@ -7,8 +7,9 @@ import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
 import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, shortly, step, type Graph, type Node, type Place } from "../graph/model";
-import { Empty, Failure, Loading, number } from "../parts/basics";
+import { Empty, Failure, Folded, Loading, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
+import { Nothing } from "../parts/start";
 import { asApiError, useResource } from "../resource";
 import { address as current, go, to } from "../router";
 import { theme } from "../session";
@@ -32,21 +33,23 @@ function NoQuestion() {
   return (
     <div class="page narrow">
       <h1>{texts.graph.title}</h1>
-      <Empty title={texts.graph.noQuestion}>
-        <p>{texts.graph.noQuestionText}</p>
-        {past.value.length > 0 && (
-          <ul class="plain questions">
-            {past.value.slice(0, 8).map((p) => (
-              <li key={p.address}>
-                <a href={p.address.replace("#/ask", "#/graph")}>{p.question}</a>
-              </li>
-            ))}
-          </ul>
-        )}
-        <a class="button primary" href={to("ask")}>
-          {texts.views.ask}
-        </a>
-      </Empty>
+      <Nothing>
+        <Empty title={texts.graph.noQuestion}>
+          <p>{texts.graph.noQuestionText}</p>
+          {past.value.length > 0 && (
+            <ul class="plain questions">
+              {past.value.slice(0, 8).map((p) => (
+                <li key={p.address}>
+                  <Folded text={p.question} href={p.address.replace("#/ask", "#/graph")} />
+                </li>
+              ))}
+            </ul>
+          )}
+          <a class="button primary" href={to("ask")}>
+            {texts.views.ask}
+          </a>
+        </Empty>
+      </Nothing>
     </div>
   );
 }
@@ -127,7 +130,7 @@ function Evidence({ a, around, limit }: { a: Asked; around: string; limit: numbe
         <h1>{around ? (name ? texts.graph.titleAround(name) : texts.views.graph) : texts.graph.title}</h1>
         {a.question && (
           <p class="faint">
-            <a href={addressOf(a)}>{a.question}</a> · {texts.retrievers[a.search].name}
+            <Folded text={a.question} href={addressOf(a)} /> · {texts.retrievers[a.search].name}
           </p>
         )}
         {around && (
@@ -138,7 +141,11 @@ function Evidence({ a, around, limit }: { a: Asked; around: string; limit: numbe
       </header>
       {found.error && <Failure error={found.error} retry={found.reload} />}
       {found.loading && !found.data && <Loading />}
-      {graph && graph.nodes.size <= 1 && <Empty title={around ? texts.graph.alone : texts.graph.nothing} />}
+      {graph && graph.nodes.size <= 1 && (
+        <Nothing>
+          <Empty title={around ? texts.graph.alone : texts.graph.nothing} />
+        </Nothing>
+      )}
       {found.data && graph && graph.nodes.size > 1 && (
         <Explored key={`${limit} ${graph.nodes.size}`} base={found.data} a={a} around={around} onMore={around ? undefined : more} />
       )}
@@ -321,8 +328,9 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
           <button type="button" class="tool" title={texts.graph.fit} aria-label={texts.graph.fit} onClick={() => canvas?.fit()}>
             <Icon name="fit" />
           </button>
-          <button type="button" class="tool" title={texts.graph.png} aria-label={`${texts.graph.export} ${texts.graph.png}`} onClick={() => void canvas?.png().then((blob) => save(blob, "evidence.png"))}>
+          <button type="button" class="tool" onClick={() => void canvas?.png().then((blob) => save(blob, "evidence.png"))}>
             <Icon name="download" />
+            {texts.graph.png}
           </button>
         </div>
       </div>
@@ -339,8 +347,6 @@ interface SelectedProps {
   onExpand: (id: string) => void;
 }
 
-const LONG = 240;
-
 function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedProps) {
   const near = useMemo(() => edgesAt(graph, node.id), [graph, node]);
   const card = useRef<HTMLElement>(null);
@@ -348,20 +354,15 @@ function Selected({ node, graph, opened, told, onSelect, onExpand }: SelectedPro
   useEffect(() => card.current?.scrollIntoView({ block: "nearest" }), []);
   const open = opened.get(node.id);
   const href = node.kind === "entity" ? to("entity", node.id) : node.document && to("document", node.document, { at: node.at });
-  const long = node.label.length > LONG;
   return (
     <section ref={card} class="card selected-node" aria-label={texts.graph.selected}>
       <h2 class="small-heading">
         {texts.graph.kinds[node.kind] ?? node.kind}
         {node.citation && <span class="badge">{node.citation}</span>}
       </h2>
-      <p class="node-text">{long ? `${node.label.slice(0, LONG).trimEnd()}…` : node.label}</p>
-      {long && (
-        <details>
-          <summary class="small">{texts.graph.whole}</summary>
-          <p class="node-text">{node.label}</p>
-        </details>
-      )}
+      <p class="node-text">
+        <Folded text={node.label} />
+      </p>
       {node.score !== null && (
         <p class="faint small">
           {texts.graph.score} {node.score.toFixed(3)}

@@ -6,6 +6,7 @@ import { chosen, dropped } from "../ingest/dropped";
 import { cancel, cancelJob, choose, clear, drop, ended, outcome, start, troubles, under, uploads, type Job, type JobEvent, type Upload } from "../ingest/uploads";
 import { Failure, Loading, Notice, fileOf, number, sentence, when } from "../parts/basics";
 import { Icon } from "../parts/icons";
+import { Command } from "../parts/start";
 import { useResource } from "../resource";
 import { go, to } from "../router";
 import { texts } from "../texts";
@@ -56,6 +57,9 @@ function DropZone() {
         </label>
       </div>
       <p class="faint small">{texts.ingest.types}</p>
+      <p class="faint small">
+        {texts.start.orRun} <Command />
+      </p>
     </section>
   );
 }

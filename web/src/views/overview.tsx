@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { get, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { Failure, Loading, Notice, number, sentence, when } from "../parts/basics";
+import { Nothing } from "../parts/start";
 import { useResource } from "../resource";
 import { to } from "../router";
 import { texts } from "../texts";
@@ -23,6 +24,7 @@ export default function Overview(_: ViewProps) {
       <h1>{texts.overview.title}</h1>
       {found.error && <Failure error={found.error} retry={found.reload} />}
       {!found.data && found.loading && <Loading />}
+      {found.data && <Nothing />}
       {found.data && <Shown of={found.data} />}
     </div>
   );
