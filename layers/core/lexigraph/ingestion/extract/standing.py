@@ -37,7 +37,7 @@ _PAGES = re.compile(r"(?i)see also|references")
 _NUMBERED = re.compile(r"(?<!\S)\d+(?:\.\d+)+\.? (?=[A-Z])")  # a line of a table of contents
 _FOOT = re.compile(r"[A-Z0-9_.@:+-]+\(\d\w*\)|\W*-- .*<\S+@\S+>.*|(?:\[\w+\]\s*)?https?://\S+")
 # who signed the entry of a release, and when
-_SIGNED = re.compile(r"-- (\S.*<\S+@\S+> .*\b\d{4}\b.*)")
+_SIGNED = re.compile(r"-- (\S.*<\S+@\S+>) +(?:[A-Z][a-z]{2}, +)?(.*\b\d{4}\b.*)")
 _LINKED = re.compile(r"https?://\S+|\S+@\S+|(?i:copyright).*")
 _WORDS = re.compile(r"\b[^\W\dA-Z_]{3,}")  # more than a title has
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -258,7 +258,7 @@ class _Section:
         described = self._term or s.signature.partition("(")[0] or self._label(s)
         if (signed := _SIGNED.fullmatch(s.text)) and (release := CHANGELOG.fullmatch(self._about)):
             signature = replace(s, start=s.start + signed.start(1))
-            self._made.append(Standing([signature], f"{release[1]} was released by {signed[1]}"))
+            self._made.append(Standing([signature], f"{release[1]} was released by {signed[1]} on {signed[2]}"))
             return
         if _is_furniture(s) or _names_only(s):
             return
