@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"[\d\W_]+(?:st|nd|rd|th|s|bc|ad|bce|ce|am|pm|km|m|mm|cm|kg
 _PLACE = re.compile(
     r"(?:chapter|section|table|figure|fig|page|step|appendix|example|listing|note)s?\.? (?:\d[\d.-]*|[a-z])", re.IGNORECASE
 )
+_DAY = re.compile(r"Tue|Wed|Thu|Fri|Sat")  # Sun and Mon may be names
+_FROM_ADDRESS = re.compile(r" <[^<>\s]+@.*")  # a mail's, and what is read into the name behind it
 _ABBREVIATED = ("Inc", "Ltd", "Corp", "Co", "Jr", "Sr", "Bros")
 
 
@@ -27,7 +29,7 @@ def clean_name(raw: str) -> str:
 
     Names over 120 characters or 14 words, numbers and words such as pronouns and months are none.
     """
-    text = _SPACE.sub(" ", raw).strip()
+    text = _FROM_ADDRESS.sub("", _SPACE.sub(" ", raw).strip())
     before = None
     while text != before:
         before = text
@@ -36,7 +38,8 @@ def clean_name(raw: str) -> str:
     key = entity_key(text)
     if len(key) < 2 or len(text) > MAX_NAME_CHARS or len(key.split()) > MAX_NAME_WORDS:
         return ""
-    return "" if key in NO_NAMES or _NUMBER.fullmatch(key) or _PLACE.fullmatch(text) else text
+    none = _NUMBER.fullmatch(key) or _PLACE.fullmatch(text) or _DAY.fullmatch(text)
+    return "" if key in NO_NAMES or none else text
 
 
 def _strip_edges(text: str) -> str:
