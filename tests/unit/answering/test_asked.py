@@ -4,6 +4,7 @@ import pytest
 
 from lexigraph.answering.asked import read
 from lexigraph.answering.candidates import candidates, names_in
+from lexigraph.answering.worth import by_worth
 from lexigraph.retrieval.stages.text import stems
 
 
@@ -92,3 +93,20 @@ def test_a_name_is_unknown_when_nothing_found_has_a_word_of_it(results, question
 def test_names_are_runs_of_capitalised_words():
     text = 'The Heron Team, in Antwerp (Kestrel House), and Tidewater\'s "Nightjar Runbook". It is Ines Calloway.'
     assert names_in(text) == {"heron team", "antwerp", "kestrel house", "tidewater", "nightjar runbook", "ines calloway"}
+
+
+def test_an_acronym_is_sought_like_an_identifier_unless_all_is_in_capitals(results):
+    assert asked("What does BBV write?", results).identifiers == {"bbv"}
+    assert asked("WHAT DOES BBV WRITE?", results).identifiers == frozenset()
+
+
+def test_a_statement_about_the_acronym_asked_about_is_preferred_to_one_with_more_of_the_other_words(results):
+    rows = [
+        ("lackey.html", "It prints the output format of a file that is called.", 0.9),
+        ("bbv.html", "BBV writes bb.out.", 0.85),
+        ("bbv.html", "BBV needs a file.", 0.8),
+    ]
+    found = candidates(results(*rows))
+    question = "What is the output file of BBV called?"
+    _, best = by_worth(read(question, found), found)[0]
+    assert best.citation.text.startswith("BBV")

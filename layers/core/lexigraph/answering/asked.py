@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
@@ -74,8 +74,8 @@ class Asked:
 
     ``worth`` is how rare each of its words is among that, 0 to 1: a word that nothing says has more than any other.
     ``focus`` are its words that say what is asked for, not of what; ``names`` those that something found is named by;
-    ``identifiers`` its words that are no words of a language, in lower case; ``found`` the words that something found has;
-    ``sides`` the things that it compares.
+    ``identifiers`` its words that are no words of a language and its acronyms, in lower case; ``found`` the words that
+    something found has; ``sides`` the things that it compares.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Asked:
         A word that begins a sentence is no name by itself, nor is a day or a month.
         """
         missing = frozenset(self.missing)
-        acronyms = [word for word in self.missing if len(word) > 1 and word.isalpha() and word.isupper()]
+        acronyms = _acronyms(self.missing)
         runs = [] if told_language(self.text) else _runs_of_capitals(self.text)
         return tuple(dict.fromkeys([*(" ".join(run) for run in runs if missing.issuperset(run)), *acronyms]))
 
@@ -164,7 +164,13 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     known = {name for c in found for name in c.names}
     names = names_in(question) | {key for name in entities if says_name(key := entity_key(name), question)}
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
-    return Asked(question, worth, focus, frozenset(names & known), identifiers(question), frozenset(counts), sides)
+    written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
+    sought = identifiers(question).union(word.casefold() for word in written)
+    return Asked(question, worth, focus, frozenset(names & known), sought, frozenset(counts), sides)
+
+
+def _acronyms(words: Iterable[str]) -> list[str]:
+    return [word for word in words if len(word) > 1 and word.isalpha() and word.isupper()]
 
 
 def _runs_of_capitals(text: str) -> list[list[str]]:

@@ -102,6 +102,7 @@ def _with_subject(asked: Asked, cited: Citation) -> str:
         hint, put = said.removesuffix(whole).rstrip(" :"), "[{}] {}{}"
     else:
         hint, put = said.removesuffix(rest) if said.endswith(rest) else "", "{1} [{0}]{2}"
+        hint = hint.rpartition(": ")[2]  # without the heading above
         hint = hint.removesuffix("'s") if found[0] in _POSSESSIVE else hint
     if not 0 < len(hint) <= _LONGEST_HINT:
         return quoted
