@@ -356,6 +356,7 @@ def test_what_is_quoted_is_the_sentence_of_the_document_and_what_chose_it_the_on
     [
         ("It began as a list.", "Silverbirch began as a list.", "It [Silverbirch] began as a list. [S1]"),
         ("It began as a list.", "History: Silverbirch began as a list.", "It [Silverbirch] began as a list. [S1]"),
+        ("It began as a list.", "What is it? Silverbirch began as a list.", "It [Silverbirch] began as a list. [S1]"),
         ("Its members\ntake turns", "Juniper Team's members take turns", "Its [Juniper Team] members take turns. [S1]"),
         ("It owns Tidewater.", "Heron is a team. It owns Tidewater.", "[Heron is a team.] It owns Tidewater. [S1]"),
         ("This call was removed.", "pipe(2): This call was removed.", "[pipe(2)] This call was removed. [S1]"),

@@ -39,6 +39,7 @@ _NEGATIONS = frozenset("not no nor never neither none nobody nothing without can
 _WORD = re.compile(r"\w+")
 _PRONOUN = re.compile(r"(?:It|They|He|She|This|These|That|Those|Its|Their|His|Her)\b")
 _POSSESSIVE = frozenset(["Its", "Their", "His", "Her"])
+_HEADING_END = re.compile(r"[:?!] ")
 _LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
 # of sentences in any script, then what may stand behind them
@@ -102,7 +103,7 @@ def _with_subject(asked: Asked, cited: Citation) -> str:
         hint, put = said.removesuffix(whole).rstrip(" :"), "[{}] {}{}"
     else:
         hint, put = said.removesuffix(rest) if said.endswith(rest) else "", "{1} [{0}]{2}"
-        hint = hint.rpartition(": ")[2]  # without the heading above
+        hint = _HEADING_END.split(hint)[-1]
         hint = hint.removesuffix("'s") if found[0] in _POSSESSIVE else hint
     if not 0 < len(hint) <= _LONGEST_HINT:
         return quoted
