@@ -185,6 +185,30 @@ def test_terms_stand_before_their_descriptions() -> None:
     ]
 
 
+def test_a_label_stands_before_its_value_though_space_is_between_and_the_page_ends() -> None:
+    page = [
+        *column(60, 700, "This is plain text, which has a good deal of words in it, so that it is what most lines are."),
+        *column(60, 689, "It goes on for a second line, so that it is known how far apart the lines of a paragraph are."),
+        *column(60, 650, "Author:"),
+        *column(90, 628, "Ines Berg"),
+    ]
+    assert placed(read([page]))[-1][::2] == ("list", "Author: Ines Berg")
+
+
+def test_a_printed_page_has_its_signatures_as_code_and_no_sign_that_links_a_heading_to_itself() -> None:
+    page = [
+        *column(60, 720, "Kilns¶", font=BOLD, size=16),
+        *column(60, 690, "kiln.fire(degrees[, hours])¶"),
+        *column(80, 670, "Fire the kiln. Return when it has cooled, which takes about as long as the fire did."),
+        *column(60, 650, "kiln(1)"),
+    ]
+    assert placed(read([page])) == [
+        ("code", "Kilns", "kiln.fire(degrees[, hours])"),
+        ("paragraph", "Kilns", "Fire the kiln. Return when it has cooled, which takes about as long as the fire did."),
+        ("paragraph", "Kilns", "kiln(1)"),
+    ]
+
+
 def test_a_name_of_a_file_is_no_title() -> None:
     page = column(60, 700, "Of clay", font=BOLD, size=16) + column(60, 670, "Clay is dug in spring and left to dry.")
     assert read([page], title="Microsoft Word - draft3.doc").title == "Of clay"

@@ -15,6 +15,7 @@ _SPACE = 0.16
 _CELL = 0.9  # a gap that few justified lines have
 _MONO_WIDTH = 0.6
 MAX_SPACES = 100
+_PERMALINK = "¶"  # behind the headings of a page that was printed
 _MIDDLE = (0.2, 0.8)  # where a gutter may be
 _FEWEST = 4  # lines beside a gutter
 _CROSSING = 0.35  # lines across a gutter, of those beside it
@@ -153,6 +154,7 @@ def _line(row: Row, page: int, column: int) -> Line:
     cells = [_cell(part, mono) for part in row]
     if mono:
         cells = [_cell(all_spans, mono)]
+    cells[-1].text = cells[-1].text.removesuffix(_PERMALINK).rstrip() or cells[-1].text
     return Line(page, main.y, main.size, bold, mono, cells, column)
 
 

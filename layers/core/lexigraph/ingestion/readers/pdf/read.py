@@ -28,6 +28,7 @@ _SHOWN = {0x7F: "•", 0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 
 _BULLETS = re.compile(r"[•‣▪▫◦●○■□∙\uf0b7\uf0a7➢✓]\s*")  # which mean nothing else
 _BULLET = re.compile(rf"{_BULLETS.pattern}|(?:[·*–—-]|[(\[]?(?:\d{{1,2}}|[a-zA-Z]|[ivx]{{1,4}})[.)\]])(?:\s+|$)")
 _MARKED = re.compile(rf"{_BULLETS.pattern}|[·*–—-]\s+")
+_SIGNATURE = re.compile(r"(?:(?:async|class|exception) )?[\w.:]+\((?!\d\w?\))[^()]*\)(?:\s*->.*)?")  # not ls(1)
 _CUT = re.compile(r"(?<=\w)([-\u2010\xad])$")
 _LAST_WORD = re.compile(r"[\w-]*$")
 _FIRST_WORD = re.compile(r"\w[\w-]*")
@@ -38,6 +39,8 @@ _JUNK_TITLE = re.compile(
 _PARTED = 1.18  # a step between lines, of the usual one, that parts paragraphs
 _CODE_APART = 3.5
 _BLANK_LINE = 1.6
+_PARAGRAPHS_APART = 2.2
+_OF_A_LABEL = 3  # words
 _INDENT = 0.8  # sizes of the font
 _HANG = 0.3
 _FAR = 8.0
@@ -303,14 +306,17 @@ class _Writer:
 
     def _is_term(self, line: Line, following: Sequence[Line]) -> bool:
         """Tell a term from text or code: alone in its line, in another font than its description, which is indented."""
-        if len(following) < 2 or self._role == "code" or not self._stands_free() or _BULLET.match(line.text):
+        if not following or self._role == "code" or not self._stands_free() or _BULLET.match(line.text):
             return False
-        below, next_ = following
+        below, next_ = following[0], following[-1]
         alone = line.column == below.column and line.full < _TERM and len(line.cells) == len(below.cells) == 1
-        marked = (line.mono and not below.mono) or (line.bold and not below.bold)
-        hangs = line.size < below.x0 - line.x0 < line.size * _FAR and 0 < line.y - below.y < self._step * _BLANK_LINE
+        label = line.text.endswith(":") and line.text.count(" ") < _OF_A_LABEL and not below.mono
+        marked = (line.mono and not below.mono) or (line.bold and not below.bold) or label
+        apart = self._step * (_PARAGRAPHS_APART if label else _BLANK_LINE)
+        hangs = line.size < below.x0 - line.x0 < line.size * _FAR and 0 < line.y - below.y < apart
         # a first line that is indented is no description
-        return alone and marked and hangs and abs(next_.x0 - (line if _alike(line, next_) else below).x0) < line.size / 2
+        beside = next_ is below or abs(next_.x0 - (line if _alike(line, next_) else below).x0) < line.size / 2
+        return alone and marked and hangs and beside
 
     # ------------------------------------------------------------ writing
 
@@ -328,7 +334,7 @@ class _Writer:
                 self._builder.add(_code(self._open), "code")
             else:
                 text = _MARKED.sub("- ", self._text, count=1) if self._role == "list" else self._text
-                self._builder.add(text, self._role)
+                self._builder.add(text, "code" if _SIGNATURE.fullmatch(text) else self._role)
         self._open, self._text, self._role = [], "", ""
         self._furniture(self._heads)
         self._heads = []
