@@ -69,6 +69,15 @@ def test_bytes_that_are_written_and_an_authority_have_no_author(results):
     assert asked("Who wrote moor?", results, ("moor.md", said, 0.9)).missing == ("wrote",)
 
 
+@pytest.mark.parametrize("question", ["When was moor added?", "In which version was moor introduced?"])
+def test_when_a_thing_was_added_is_answered_by_the_version_that_it_is_new_in(results, question):
+    rows = [("moor.md", "New in version 3.11.", 0.9), ("moor.md", "It moors boats.", 0.8)]
+    found = candidates(results(*rows))
+    assert asked(question, results, *rows).missing == ()
+    assert [read(question, found).is_answered_by(c) for c in found] == [True, False]
+    assert not read("When is moor used?", found).is_answered_by(found[0])
+
+
 def test_what_only_compares_need_not_be_said(results):
     rows = [("alpha.md", "Alpha is quick.", 0.9), ("beta.md", "Beta is slow.", 0.8)]
     assert asked("What is the difference between Alpha and Beta?", results, *rows).missing == ()

@@ -28,6 +28,10 @@ _FOR_A_TIME = re.compile(
     r"|how many (?:seconds|minutes|hours|days|weeks|months|years))\b",
     re.IGNORECASE,
 )
+_FOR_A_RELEASE = re.compile(
+    r"\bwhen\b.*\b(?:added|changed|deprecated|introduced|removed)\b|\b(?:which|what) (?:version|release)\b", re.IGNORECASE
+)
+_RELEASE = re.compile(r"\b(?:version|release|since|in) v?\d+\.\d", re.IGNORECASE)
 _FOR_A_NUMBER = re.compile(r"\b(?:number|extension|how (?:many|much|large|big|far|tall|high))\b", re.IGNORECASE)
 _FOR_A_REASON = re.compile(r"\b(?:why|reason|cause|caused)\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -143,11 +147,12 @@ class Asked:
         return bool(named or timed)
 
     def is_answered_by(self, c: Candidate) -> bool:
-        """Tell whether a statement has what is asked for: a name, a time, a number or a reason."""
+        """Tell whether a statement has what is asked for: a name, a time, a version, a number or a reason."""
         text = c.citation.resolved or c.citation.text
         return bool(
             (_FOR_A_NAME.search(self.text) and c.says - self.names - names_in(self.text))
             or (_FOR_A_TIME.search(self.text) and _TIME.search(text))
+            or (_FOR_A_RELEASE.search(self.text) and _RELEASE.search(text))
             or (_FOR_A_NUMBER.search(self.text) and _NUMBER.search(_ITEM.sub("", text)))
             or (_FOR_A_REASON.search(self.text) and _REASON.search(text))
         )

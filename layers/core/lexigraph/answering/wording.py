@@ -6,8 +6,10 @@ from lexigraph.retrieval.stages import text
 
 # who wrote a thing is told as "AUTHORS" or "written by"; bytes that are written, and an authority, have no author
 _AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b", re.IGNORECASE)
+# what was added or introduced is told as "New in version 3.11"
+_ADDITION = re.compile(r"\bnew in (?=(?:version|release)\b)", re.IGNORECASE)
 
 
 def stems(words: str) -> list[str]:
     """Return the stems of the content words of a text in order, as :func:`lexigraph.retrieval.stages.text.stems` does."""
-    return text.stems(_AUTHORSHIP.sub("authorship", words))
+    return text.stems(_ADDITION.sub("added introduced ", _AUTHORSHIP.sub("authorship", words)))
