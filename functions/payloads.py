@@ -173,9 +173,9 @@ class Check(BaseModel):
     """A comparison of a tenant's stores: what an operator asks, and beyond that what the calls before have found.
 
     ``repair`` puts right what is found. Of all tenants, ``*``, it is only looked at whether their documents are embedded by
-    the model in use, or by that of the label ``embedding``. A call takes about so many ``seconds``; ``at`` is where the next
-    one goes on, and "done" in the end. ``problems`` counts all that was found by what is wrong, ``findings`` are the first
-    of them.
+    the model in use, or by that of the label ``embedding``; of one, where a label is given. A call takes about so many
+    ``seconds``; ``at`` is where the next one goes on, and "done" in the end. ``problems`` counts all that was found by what
+    is wrong, ``findings`` are the first of them.
     """
 
     tenant: str = "default"

@@ -25,7 +25,7 @@ def go_on(asked: Check, work: Workbench) -> dict[str, Any]:
     if asked.tenant == _EVERY:
         return _told(asked, *_look_at_all(asked, work, label))
     tenant, stores = Tenant(asked.tenant), work.stores
-    left = _not_embedded(stores.registry, tenant, label) if asked.at == Place() else []
+    left = _not_embedded(stores.registry, tenant, label) if asked.embedding and asked.at == Place() else []
     refuse_other_vectors(stores, tenant)
     at, found = examine_from(
         stores, tenant, asked.at, repair=asked.repair, cache=work.settings.cache_is_own, seconds=asked.seconds

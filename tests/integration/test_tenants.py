@@ -181,7 +181,7 @@ def test_every_reading_call_of_the_protocols_is_tried(index: LexicalGraphIndex) 
         *("save", "forget", "lease", "start_job", "add_events", "finish_job", "put_many", "own", "disown", "close"),
         *("relate", "add_key", "touch", "ordinals", "claim", "clear", "drop", "fence", "dismiss", "decide"),
         # whose it is stands in the answer: who asks is not known yet, or is the server itself
-        *("key", "signer", "any_key", "unfinished", "late_tenants"),
+        *("key", "signer", "any_key", "unfinished", "late_tenants", "tenants"),
     }
     tried = set(calls(index))
     for prefix, protocol in (

@@ -180,11 +180,10 @@ def handle_errors(app: FastAPI) -> None:
             return respond(request, unread)
         code, headers = CODES.get(error.status_code, "error"), dict(error.headers or {})
         message, hint = error.detail, ""
-        if error.status_code in (404, 405):
-            message = f"{request.method[:_NAME_CHARS]} {request.scope['path'][:_NAME_CHARS]}: there is no such route"
-            hint = _other_path(request)
+        if error.status_code == 404:
+            message, hint = "there is no such route", _other_path(request)
         if error.status_code == 405:
-            methods = _methods(request)
+            message, methods = "this route takes other methods", _methods(request)
             hint, headers["Allow"] = f"use {' or '.join(methods)}", ", ".join([*methods, *["HEAD"] * ("GET" in methods)])
         return respond(request, ApiError(error.status_code, message, code=code, hint=hint, headers=headers))
 
