@@ -95,4 +95,5 @@ def test_a_question_can_be_stopped(window: Window, tmp_path: Path, shared: Path)
             expect(one.button("Ask")).to_be_visible()
             expect(one.text("Writing")).to_have_count(0)
         finally:
+            served.kill()  # the model still speaks: asked to end, it would wait for that
             served.close()

@@ -152,6 +152,7 @@ export const texts = {
     answering: "Looking for the answer…",
     writing: "Writing…",
     sources: "Sources",
+    uncited: (n: number) => `${figure(n)} more, not cited`,
     sourcesOf: (n: number) => count(n, "source"),
     noSources: "No sources.",
     onlyHere: "only here",

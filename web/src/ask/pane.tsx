@@ -30,11 +30,14 @@ const NOT_FOUND = "Not found in these documents. The nearest statements, which d
 const FALLBACK = "Extractive answer (the language model is unavailable): the statements below are quoted from the sources.";
 const OPENINGS = new Set([NOTE, FALLBACK, NOT_FOUND]);
 const LINES = 12; // of quoted code, before it is asked for more
+const FIRST = 8; // sources shown of an answer that cites none of them, or not yet
 
 export function AnswerPane({ asking, search, comparing, others, children }: Props) {
   const { answer } = asking;
   const [lit, setLit] = useState("");
-  const places = usePlaces(answer.sources);
+  const [all, setAll] = useState(false);
+  const [shown, rest] = useMemo(() => parted(answer), [answer.sources, answer.done]);
+  const places = usePlaces(all ? answer.sources : shown);
   const folded = useRef<HTMLDetailsElement>(null);
   const none = answer.done !== undefined && standing(answer.done) === "none";
   const anchor = (label: string) => `source-${search}-${label}`;
@@ -45,6 +48,18 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
     card?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     card?.focus({ preventScroll: true });
   };
+  const cards = { answer, places, lit, others, anchor };
+  const list = (
+    <>
+      <Sources {...cards} sources={shown} />
+      {rest.length > 0 && (
+        <details class="rest" onToggle={(e) => setAll(e.currentTarget.open)}>
+          <summary>{texts.ask.uncited(rest.length)}</summary>
+          {all && <Sources {...cards} sources={rest} />}
+        </details>
+      )}
+    </>
+  );
   return (
     <div class={none ? "pane unanswered" : "pane"}>
       <section class="answer card" aria-labelledby={`answer-${search}`} aria-busy={answer.running}>
@@ -63,7 +78,7 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
             <Failure error={answer.error} retry={asking.again} />
           </>
         )}
-        <After answer={answer} comparing={comparing} />
+        <After answer={answer} comparing={comparing} named={rest.length ? namedIn(shown, answer.done) : answer.done?.entities} />
         {answer.done && children}
       </section>
       {(answer.sources.length > 0 || (answer.done && !none)) && (
@@ -71,7 +86,7 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
           {none ? (
             <details ref={folded}>
               <summary>{texts.ask.nearest(answer.sources.length)}</summary>
-              <Sources answer={answer} places={places} lit={lit} others={others} anchor={anchor} />
+              {list}
             </details>
           ) : (
             <>
@@ -79,7 +94,7 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
                 <h2>{texts.ask.sources}</h2>
                 <Legend />
               </header>
-              <Sources answer={answer} places={places} lit={lit} others={others} anchor={anchor} />
+              {list}
             </>
           )}
         </section>
@@ -205,7 +220,13 @@ function piece(p: Piece, at: number, sources: readonly Source[], onLabel: (label
   );
 }
 
-function After({ answer, comparing }: { answer: Answer; comparing: boolean }) {
+/** Return those of an answer's entities that the sources shown name. */
+function namedIn(shown: readonly Source[], done: Done | undefined) {
+  const read = shown.map((s) => `${s.title} ${s.resolved || s.text}`).join("\n").toLowerCase();
+  return done?.entities.filter((e) => read.includes(e.name.toLowerCase()));
+}
+
+function After({ answer, comparing, named = [] }: { answer: Answer; comparing: boolean; named?: Done["entities"] | undefined }) {
   const done = answer.done;
   if (!done) return null;
   const warnings = done.warnings.filter((w) => !QUIET.has(w.type) && (w.type !== WEAK || done.answerable));
@@ -236,11 +257,11 @@ function After({ answer, comparing }: { answer: Answer; comparing: boolean }) {
           )}
         </Notice>
       )}
-      {!comparing && done.entities.length > 0 && (
+      {!comparing && named.length > 0 && (
         <div class="named">
           <h3 class="small-heading">{texts.ask.entities}</h3>
           <ul class="chips">
-            {done.entities.slice(0, 12).map((e) => (
+            {named.slice(0, 12).map((e) => (
               <li key={e.name}>
                 <a class="chip" href={e.id ? to("entity", e.id) : to("entities", "", { q: e.name })}>
                   {e.name} <span class="faint">{e.freq}</span>
@@ -254,15 +275,23 @@ function After({ answer, comparing }: { answer: Answer; comparing: boolean }) {
   );
 }
 
+/** Part the sources into those that the answer cites and the rest: a language model is offered hundreds. */
+function parted({ sources, done }: Answer): [Source[], Source[]] {
+  const cited = new Set(done?.references.map((r) => r.label));
+  const first = cited.size ? sources.filter((s) => cited.has(s.label)) : sources.slice(0, FIRST);
+  return [first, sources.filter((s) => !first.includes(s))];
+}
+
 interface SourcesProps {
   answer: Answer;
+  sources: readonly Source[];
   places: Places;
   lit: string;
   others: ReadonlySet<string> | undefined;
   anchor: (label: string) => string;
 }
 
-function Sources({ answer, places, lit, others, anchor }: SourcesProps) {
+function Sources({ answer, sources, places, lit, others, anchor }: SourcesProps) {
   const cited = new Set(answer.done?.references.map((r) => r.label));
   const files = filesOf(answer.sources);
   // quoted in the answer beside it: there it is read
@@ -270,7 +299,7 @@ function Sources({ answer, places, lit, others, anchor }: SourcesProps) {
   if (!answer.sources.length) return <p class="faint">{texts.ask.noSources}</p>;
   return (
     <ol class="plain cards">
-      {answer.sources.map((s) => (
+      {sources.map((s) => (
         <SourceCard
           key={s.label}
           source={s}
