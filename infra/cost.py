@@ -54,7 +54,7 @@ class Workload:
     # asking
     question_seconds: float = 2.5  # of the function, most of it waiting for the answer
     question_gb: float = 2.0
-    question_input_tokens: int = 3_000
+    question_input_tokens: int = 9_000  # a prompt of 35,000 to 40,000 characters: what `hybrid` finds, at default values
     question_output_tokens: int = 300
     question_embedded_tokens: int = 20
     registry_reads_a_question: float = 10.0
