@@ -73,7 +73,7 @@ demo: $(VENV)/laptop  ## ingest examples/corpus, ask questions, print cited answ
 	@$(BIN)/lexigraph demo
 
 test: $(VENV)/dev  ## the fast tests
-	@$(BIN)/pytest -m "$(TIER)" -n $(WORKERS) --dist loadfile $(TESTS)
+	@$(BIN)/pytest -m "$(TIER)" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(VENV)/dev  ## ruff, lint and format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -85,9 +85,12 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 # all tests in one run, so that no core waits for another's last ones; a file goes to one process, as what its tests share is made once
+# types are checked with what of the cores the tests leave idle
 ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web  ## all that CI runs
-	@$(MAKE) --no-print-directory -j 3 types docs ready
-	@$(MAKE) --no-print-directory test TIER="not soak and not model" TESTS="--durations 60 -rs $(TESTS)"
+	@$(MAKE) --no-print-directory -j 2 docs ready
+	@nice -n 19 $(MAKE) --no-print-directory types & types=$$!; \
+	$(MAKE) --no-print-directory test TIER="not soak and not model" TESTS="--durations 60 -rs $(TESTS)"; tested=$$?; \
+	wait $$types || { echo "the types are wrong: see above"; exit 1; }; exit $$tested
 
 # the servers are fetched where they can be had; tests that need one say why they are skipped
 # a weakness of a package that became known is printed and fails nothing: no change of ours brought it
