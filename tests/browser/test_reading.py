@@ -142,7 +142,8 @@ def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_ask
             one.ask("Who owns Tidewater?")
             expect(one.page.locator(".source .label")).to_have_text(["S1"])
             expect(one.page.locator(".source")).to_contain_text("Tidewater is owned by the Heron Team.")
-            named = one.page.locator(".named .chip").evaluate_all("all => all.map(chip => chip.firstChild.textContent.trim())")
+            chips = one.page.locator(".named .chip")
+            named = chips.evaluate_all("all => all.map(chip => chip.firstChild.textContent.trim())")
             assert sorted(named) == ["Heron Team", "Tidewater"]
             one.check()
 
