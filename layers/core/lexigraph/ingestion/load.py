@@ -339,7 +339,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.epub import read_epub
     from lexigraph.ingestion.readers.html import read_html
     from lexigraph.ingestion.readers.log import read_log
-    from lexigraph.ingestion.readers.manual import read_manual
+    from lexigraph.ingestion.readers.manual.reader import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
     from lexigraph.ingestion.readers.pdf.read import read_pdf
     from lexigraph.ingestion.readers.plain.reader import read_text
