@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
         (f"{'ä' * 100}.txt", "x", "Its name is longer than 200 bytes. Rename the file"),
         ("a.json", "{}", "Contains no text."),
         ("a.json", '{"a": }', "Correct the file and upload it again."),
-        ("dash.1", ".Dd May 7\n.Dt DASH 1\n.Sh NAME\n.Nm dash\n.Nd command interpreter\n", "convert it with"),
+        ("dash.1", ".so man1/sh.1\n", "Only refers to another page."),
     ],
 )
 def test_a_file_that_would_be_refused_is_told_of_before_it_is_sent(window: Window, name: str, text: str, said: str) -> None:

@@ -95,7 +95,16 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("COPYING.LIB", "txt"),
         ("README.html", "html"),
         ("README.doc", ""),
-        ("NEWS.gz", ""),
+        ("NEWS.gz", "txt"),
+        ("changelog.Debian.gz", "txt"),
+        ("a.MD.GZ", "md"),
+        ("ls.1.gz", "man"),
+        ("boats.log.1.gz", "log"),
+        ("a.tar.gz", ""),
+        ("a.txt.gz.gz", ""),
+        ("README.gz.gz", ""),
+        ("core.gz", ""),
+        (".gz", ""),
     ],
 )
 def test_a_file_is_known_by_the_end_of_its_name_or_by_its_whole_name(name: str, type_: str) -> None:
@@ -646,10 +655,39 @@ def test_records_are_documents_of_their_own(tmp_path: Path, settings: Settings, 
     place = "item=3" if name == "c.json" else "line=3"
     assert [d.uri for d in (first, second, third)] == [f"{uri}#m1", f"{uri}#2", f"{uri}#{place}"]
     assert [d.title for d in (first, second, third)] == ["First", "Second", place]
-    kind = FILE_TYPES[path.suffix] if name != "c.jsonl.gz" else "jsonl"
+    kind = FILE_TYPES[Path(name.removesuffix(".gz")).suffix]
     assert first.metadata == {"id": "m1", "year": 2020, "draft": False, "file_name": name, "file_type": kind}
     assert second.metadata["id"] == 2
     assert texts(first) == ["One.", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "title"),
+    [
+        ("harbour.md", b"# The harbour\n\nSeals rest on the pier.\n", "The harbour"),
+        ("changelog", b"Seals rest on the pier.\n", "changelog"),
+        ("pier.log", b"Seals rest on the pier.\n", "pier.log"),
+        ("seals.json", b'[{"id": "s1", "text": "Seals rest on the pier."}]', "s1"),
+        (
+            "seals.1",
+            b".Dd May 1, 2026\n.Dt SEALS 1\n.Sh NAME\n.Nm seals\n.Nd rest on the pier\n",
+            "seals(1) - rest on the pier",
+        ),
+    ],
+)
+def test_a_packed_file_is_read_as_what_it_packs(
+    tmp_path: Path, settings: Settings, name: str, data: bytes, title: str
+) -> None:
+    (plain,) = many(put(tmp_path, name, data), settings)
+    path = put(tmp_path, f"{name}.gz", gzip.compress(data))
+    (packed,) = many(path, settings)
+    assert isinstance(plain, LoadedDocument) and isinstance(packed, LoadedDocument)
+    assert (packed.title, packed.text, packed.blocks) == (title, plain.text, plain.blocks)
+    assert packed.metadata == {**plain.metadata, "file_name": f"{name}.gz"}
+    (item,) = scan([path])
+    assert isinstance(item, FileItem)
+    if item.type != "json":
+        assert packed.fingerprint == fingerprint(item, settings)
 
 
 @pytest.mark.parametrize("said", ["", " \n"])

@@ -6,6 +6,7 @@
 import errno
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -58,7 +59,6 @@ FILE_TYPES = {
     ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
-    ".jsonl.gz": "jsonl",
     **dict.fromkeys(
         (
             ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
@@ -97,6 +97,7 @@ _REMEDIES = {
 }
 _UNKNOWN = "unknown type"
 _OWN = "belongs to the stores: use another file"
+_PACKED = ".gz"  # a file is read as what it packs
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _CODE = frozenset({"source", "settings"})
 _NAMED = _CODE | {"log"}  # types whose files are called by their whole names
@@ -198,10 +199,8 @@ def scan(
 
 
 def known_type(name: str) -> str:
-    """Return the type of a file by its name; empty when it is of none that is known."""
-    lower = name.lower()
-    if lower.endswith(".jsonl.gz"):
-        return FILE_TYPES[".jsonl.gz"]
+    """Return the type of a file by its name, empty when it is of none that is known; ``NAME.gz`` is of that of ``NAME``."""
+    lower = name.lower().removesuffix(_PACKED)
     if _SECTION.fullmatch(Path(lower).suffix):
         # pages of the manual are called by their section, logs by their age, libraries by their version
         stem = Path(lower).stem
@@ -213,7 +212,8 @@ def known_type(name: str) -> str:
 
 def known_endings() -> str:
     """Return the endings of names that are known, as a user is told of them."""
-    return ", ".join([*(ending[1:] for ending, type_ in FILE_TYPES.items() if type_ not in _CODE), "source code"])
+    endings = (ending[1:] for ending, type_ in FILE_TYPES.items() if type_ not in _CODE)
+    return ", ".join([*endings, "source code", "or one of these with .gz"])
 
 
 def _refusal(type_: str) -> str:
@@ -339,7 +339,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.epub import read_epub
     from lexigraph.ingestion.readers.html import read_html
     from lexigraph.ingestion.readers.log import read_log
-    from lexigraph.ingestion.readers.manual import read_manual
+    from lexigraph.ingestion.readers.manual.reader import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
     from lexigraph.ingestion.readers.pdf.read import read_pdf
     from lexigraph.ingestion.readers.plain.reader import read_text
@@ -371,17 +371,44 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
 
 def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
     with _opened(item, settings) as stream:
-        data = stream.read(settings.max_file_bytes + 1)
+        raw = stream.read(settings.max_file_bytes + 1)
+    data = _unpacked(raw, settings) if _is_packed(item) else raw
     parsed = read_json(data, settings) if item.type == "json" else _readers()[item.type](data, settings)
     if isinstance(parsed, list):
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)
     else:
-        named = Path(_shown(item.path))
-        yield _document(item, parsed, item.uri, data, named.name if item.type in _NAMED else named.stem, settings)
+        name = Path(_shown(item.path)).name
+        named = Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+        title = named.name if item.type in _NAMED else named.stem
+        yield _document(item, parsed, item.uri, data, title, settings, digest=_hash(raw))
 
 
-def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str, settings: Settings) -> LoadedDocument:
+def _is_packed(item: FileItem) -> bool:
+    return item.path.name.lower().endswith(_PACKED)
+
+
+def _unpacked(packed: bytes, settings: Settings) -> bytes:
+    """Return what a file packs, which is held whole as the file would be. Raise ``InvalidInput`` when it is too much."""
+    limit = min(("max_file_bytes", "max_archive_bytes"), key=lambda name: int(getattr(settings, name)))
+    with gzip.open(io.BytesIO(packed)) as stream:
+        data = stream.read(min(getattr(settings, limit), most_unpacked(len(packed), settings)) + 1)
+    _check_unpacked(len(data), len(packed), limit, settings)
+    return data
+
+
+def _check_unpacked(unpacked: int, packed: int, limit: str, settings: Settings) -> None:
+    """Raise ``InvalidInput`` for more bytes than a setting, or the size of what was ``packed`` (0: nothing), allows."""
+    if unpacked > (most := getattr(settings, limit)):
+        raise InvalidInput(f"unpacks to more than {most:,} bytes ({limit}): split it or raise the limit")
+    if packed and unpacked > most_unpacked(packed, settings):
+        raise InvalidInput("exceeds the maximum compression ratio (max_archive_ratio): decompress it first")
+
+
+def _document(
+    item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str, settings: Settings, *, digest: str = ""
+) -> LoadedDocument:
+    """Return a document of the bytes in which it was written; ``digest`` is the hash of what the file holds instead."""
     if holds_secret(data) or holds_secret(parsed.text):  # a reader may change how it looks
         raise InvalidInput("contains an API key or private key: remove it")
     if len(parsed.text) > settings.max_parts:
@@ -392,11 +419,11 @@ def _document(item: FileItem, parsed: Parsed, uri: str, data: bytes, title: str,
     given = dict(item.metadata)
     title = str(given.pop("title", "")).strip() or parsed.title or title
     metadata = with_language({**parsed.metadata, **given, **of_file}, parsed.text)
-    return LoadedDocument(uri, title, parsed.text, parsed.blocks, item.marked(_hash(data)), metadata)
+    return LoadedDocument(uri, title, parsed.text, parsed.blocks, item.marked(digest or _hash(data)), metadata)
 
 
 def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
-    packed = item.path.stat().st_size if item.path.name.lower().endswith(".gz") else 0
+    packed = item.path.stat().st_size if _is_packed(item) else 0
     with _opened(item, settings) as file, gzip.open(file) if packed else file as stream:
         lines = _lines(stream, settings, packed)
         yield from _each(item, settings, "line", ((n, raw, None) for n, raw in lines))
@@ -407,16 +434,14 @@ def _lines(stream: Any, settings: Settings, packed: int) -> Iterator[tuple[int, 
 
     ``packed`` is the size of what is unpacked, 0 without. What unpacks to more than the limits ends with ``InvalidInput``.
     """
-    limit = settings.max_archive_bytes if packed else settings.max_file_bytes
+    limit = "max_archive_bytes" if packed else "max_file_bytes"
+    most = getattr(settings, limit)
     longest = _longest_line(settings)
     total = number = 0
     begins = True
-    while line := stream.readline(min(longest, limit - total) + 1):
+    while line := stream.readline(min(longest, most - total) + 1):
         total += len(line)
-        if total > limit:
-            raise InvalidInput(f"unpacks to more than {limit:,} bytes (max_archive_bytes): split it or raise the limit")
-        if packed and total > most_unpacked(packed, settings):
-            raise InvalidInput("exceeds the maximum compression ratio (max_archive_ratio): decompress it first")
+        _check_unpacked(total, packed, limit, settings)
         number += begins
         if begins and (bare := line.strip()):
             yield number, bare

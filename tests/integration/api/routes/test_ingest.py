@@ -1,5 +1,6 @@
 """Taking documents in over HTTP: at once, as events, by upload; and what is there afterwards."""
 
+import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -240,6 +241,12 @@ def test_a_document_is_sent_shown_replaced_and_removed(api: Api) -> None:
     assert client.delete(path).json() == {"removed": 1}
     assert client.get(path).status_code == client.delete(path).status_code == 404
     assert client.get("/documents").json() == {"documents": [], "next": None}
+
+
+def test_a_packed_document_is_taken_in_as_what_it_packs(api: Api) -> None:
+    file = ("appeals.md.gz", gzip.compress(APPEALS))
+    sent = api.client().post("/documents", files={"file": file}, data={"namespace": "packed"}).json()
+    assert (sent["document"]["metadata"]["file_type"], sent["document"]["metadata"]["file_name"]) == ("md", "appeals.md.gz")
 
 
 def test_documents_come_in_pages(api: Api, tmp_path: Path) -> None:

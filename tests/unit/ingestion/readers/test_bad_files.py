@@ -440,8 +440,9 @@ def test_a_file_of_nothing_but_bad_lines_is_given_up(tmp_path: Path, settings: S
 
 
 @pytest.mark.parametrize("content", [b"hello", gzip.compress(b"x" * 1_000, mtime=0)[:-9], b"\x1f\x8b" + b"\x00" * 50])
-def test_a_broken_gzip_file_is_said(tmp_path: Path, settings: Settings, content: bytes) -> None:
-    assert isinstance(found([put(tmp_path, "c.jsonl.gz", content)], settings)[-1], Rejected)
+@pytest.mark.parametrize("name", ["c.jsonl.gz", "c.txt.gz"])
+def test_a_broken_gzip_file_is_said(tmp_path: Path, settings: Settings, name: str, content: bytes) -> None:
+    assert isinstance(found([put(tmp_path, name, content)], settings)[-1], Rejected)
     assert str(found([tmp_path], settings)[-1]).endswith("is damaged and cannot be decompressed")
 
 
@@ -452,6 +453,21 @@ def test_a_gzip_file_that_unpacks_to_too_much_is_stopped(tmp_path: Path) -> None
     assert str(results[-1]) == (
         f"{path}: unpacks to more than 1,000,000 bytes (max_archive_bytes): split it or raise the limit"
     )
+
+
+@pytest.mark.parametrize(
+    ("data", "limits", "said"),
+    [
+        (b"word " * 300_000, {"max_file_bytes": 1_000_000}, "unpacks to more than 1,000,000 bytes (max_file_bytes)"),
+        (b"word " * 300_000, {"max_archive_bytes": 999_999}, "unpacks to more than 999,999 bytes (max_archive_bytes)"),
+        (b"word " * 300_000, {}, "exceeds the maximum compression ratio (max_archive_ratio)"),
+        (b"a\x00\xff" * 1_000, {}, "is binary, not text"),
+        (b" \n", {}, "contains no text"),
+    ],
+)
+def test_what_is_packed_keeps_the_limits_of_its_type(tmp_path: Path, data: bytes, limits: dict[str, int], said: str) -> None:
+    (rejected,) = found([put(tmp_path, "a.txt.gz", gzip.compress(data))], load_settings(**limits))
+    assert said in str(rejected)
 
 
 # ---------------------------------------------------------------- anything

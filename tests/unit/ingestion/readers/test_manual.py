@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lexigraph.ingestion.load import known_type
-from tests.unit.ingestion.readers.reading import outline, parts, read, refused
+from tests.unit.ingestion.readers.reading import of_role, outline, parts, read, refused
 
 PAGE = r"""'\" t
 .\" The kettle of the harbour office.
@@ -109,12 +109,187 @@ def test_a_printed_page_is_read_as_text_without_what_was_struck_twice(tmp_path: 
     assert outline(document)[1:] == [("NAME",), ("DESC",)]
 
 
+MDOC = r""".\" The kettle of the harbour office.
+.Dd March 4, 2026
+.Dt KETTLE 1
+.Os
+.Sh NAME
+.Nm kettle ,
+.Nm boil
+.Nd heat water
+.Sh SYNOPSIS
+.Nm
+.Op Fl qv
+.Op Fl -keep Ns = Ns Ar minutes
+.Oo Fl o Ar file Oc
+.Ar litres ...
+.Nm
+.Fl V
+.In kettle.h
+.Ft "char *"
+.Fn pour "const char *cup" "int litres"
+.Ft int
+.Fo whistle
+.Fa "int tone"
+.Fa "int seconds"
+.Fc
+.Sh DESCRIPTION
+The
+.Nm
+utility reads
+.Pa /etc/kettle.conf
+.Pq see Xr kettle.conf 5 ;
+.Dq quiet
+is
+.Fl q ,
+.Fl -quiet .
+Use
+.No \(lq Ns Sy Fl Ns No \(rq
+or
+.Em Mr\&. Fl .
+.Pp
+The call is:
+.Dl kettle -q 2
+.Dl kettle -V
+.Ss Safety
+.Bl -bullet -compact
+.It
+the lid is closed;
+.It
+there is water in it.
+.El
+.Pp
+Then:
+.Bl -enum
+.It
+fill;
+.It
+pour:
+.Bd -literal
+    .--.
+cup	saucer
+.Ed
+.El
+.Sh OPTIONS
+.Bl -tag -width Ds
+.It Fl q , Fl -quiet
+Do not whistle.
+.Pp
+Neighbours like it.
+.It Xo Fl t
+.Sm off
+.Ar hours : Ar minutes
+.Sm on
+.Xc
+Begin at a time.
+.It Fl V
+.It Fl -version
+Print the version.
+.It Fl m Ar mode
+One of:
+.Bl -tag
+.It o
+open;
+.It Cm s
+shut.
+.El
+.It Ev KETTLE
+.Bl -column "tone" "hertz"
+.It Sy Tone Ta Sy Hertz
+.It low Ta 220
+.El
+.El
+.Sh EXIT STATUS
+.Ex -std
+.Sh SEE ALSO
+.Xr teapot 1 ,
+.Lk https://kettle.example "The kettle"
+.Rs
+.%A H. Dahl
+.%A O. Berg
+.%T On Water
+.%D 1998
+.Re
+.Sh STANDARDS
+It conforms to
+.St -p1003.1-2008 ,
+and came with
+.Bx 4.3 Reno
+and
+.Ox 7.1 .
+"""
+
+
+def test_a_page_in_mdoc_is_read_like_one_in_man_macros(tmp_path: Path) -> None:
+    document = read(tmp_path, "kettle.1", MDOC)
+    assert document.title == "kettle(1) - heat water"
+    assert [(role, path[-1], text) for role, path, text in parts(document)] == [
+        ("paragraph", "NAME", "kettle, boil - heat water"),
+        (
+            "code",
+            "SYNOPSIS",
+            "kettle [-qv] [--keep=minutes] [-o file] litres ...\nkettle -V\n#include <kettle.h>\n"
+            "char *pour(const char *cup, int litres);\nint whistle(int tone, int seconds);",
+        ),
+        (
+            "paragraph",
+            "DESCRIPTION",
+            "The kettle utility reads /etc/kettle.conf (see kettle.conf(5)); “quiet” is -q, --quiet. Use “-” or Mr. -.",
+        ),
+        ("paragraph", "DESCRIPTION", "The call is:"),
+        ("code", "DESCRIPTION", "kettle -q 2\nkettle -V"),
+        ("list", "Safety", "• the lid is closed;"),
+        ("list", "Safety", "• there is water in it."),
+        ("paragraph", "Safety", "Then:"),
+        ("list", "Safety", "1. fill;"),
+        ("list", "Safety", "2. pour:"),
+        ("code", "Safety", "    .--.\ncup\tsaucer"),
+        ("list", "OPTIONS", "-q, --quiet: Do not whistle."),
+        ("list", "OPTIONS", "Neighbours like it."),
+        ("list", "OPTIONS", "-t hours:minutes: Begin at a time."),
+        ("list", "OPTIONS", "-V, --version: Print the version."),
+        ("list", "OPTIONS", "-m mode: One of:"),
+        ("list", "OPTIONS", "o: open;"),
+        ("list", "OPTIONS", "s: shut."),
+        ("list", "OPTIONS", "KETTLE:"),
+        ("table", "OPTIONS", "Tone: low; Hertz: 220"),
+        ("paragraph", "EXIT STATUS", "The kettle utility exits 0 on success, and >0 if an error occurs."),
+        ("paragraph", "SEE ALSO", "teapot(1), The kettle: https://kettle.example"),
+        ("paragraph", "SEE ALSO", "H. Dahl and O. Berg, On Water, 1998."),
+        (
+            "paragraph",
+            "STANDARDS",
+            "It conforms to IEEE Std 1003.1-2008 (“POSIX.1”), and came with 4.3BSD-Reno and OpenBSD 7.1.",
+        ),
+    ]
+
+
+def test_a_table_without_a_marked_header_has_none(tmp_path: Path) -> None:
+    rows = ".Bl -column a b\n.It Ctrl-A Ta begin\n.It Ctrl-E\tend\n.Pp\nof the line\n.El\n"
+    document = read(tmp_path, "keys.7", f".Dd May 1, 2026\n.Dt KEYS 7\n.Sh KEYS\n{rows}")
+    assert of_role(document, "table") == ["Ctrl-A; begin", "Ctrl-E; end of the line"]
+
+
 @pytest.mark.parametrize(
-    ("source", "reason"),
-    [(".Dd March 4, 2026\n.Dt KETTLE 1\n.Sh NAME\n", "mdoc"), (".so man1/kettle.1\n", "only refers to another page")],
+    ("source", "text"),
+    [
+        (".Oo Fl a\n.Pp\n.Sh NEXT\n.Oc x\n", "[-a"),  # never closed
+        (".Oc\n.El\n.Ed\n.Fc\n.Re\nEnd.\n", "End."),  # never opened
+        (".It Fl q\nDo not whistle.\n", "-q Do not whistle."),  # of no list
+        (".Bl -tag\n.It Xo Fl q\n.It Fl v\nSay more.\n.El\n", "-q, -v: Say more."),  # its term never ends
+        (".Bd -literal\n.Fl q\n", "-q"),
+        ('.Dq "whole\n', "“whole”"),
+        (".Fo\n.Fc\n.Xr\n.Fn\n.St\n.At\n.Bx\n.Lk\nEnd.\n", "AT&T UNIX BSD End."),
+        (f".{'Op ' * 3_000}x\n.{'Oo ' * 3_000}y\n", "x]"),
+    ],
 )
-def test_pages_that_cannot_be_read_are_refused_with_the_reason(tmp_path: Path, source: str, reason: str) -> None:
-    assert reason in refused(tmp_path, "kettle.1", source)
+def test_macros_that_fit_no_others_lose_no_words(tmp_path: Path, source: str, text: str) -> None:
+    document = read(tmp_path, "kettle.1", f".Dd May 1, 2026\n.Dt KETTLE 1\n.Sh KETTLE\n{source}")
+    assert text in document.text
+
+
+def test_a_page_that_only_names_another_is_refused(tmp_path: Path) -> None:
+    assert "only refers to another page" in refused(tmp_path, "kettle.1", ".so man1/kettle.1\n")
 
 
 @pytest.mark.parametrize(

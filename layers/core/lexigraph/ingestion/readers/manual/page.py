@@ -1,0 +1,139 @@
+"""The source of a manual page, line by line: text, requests and escapes of roff, whichever macros there are."""
+
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
+from lexigraph.ingestion.readers.plain.pages import manual_title
+
+_REQUEST = re.compile(r"[.'][^\S\n]*(\S*)[^\S\n]*(.*)")
+_COMMENT = re.compile(r"(?<!\\)\\[\"#].*")
+_ESCAPE = re.compile(
+    r"\\(?:f(?:\[[^\]]{,99}\]|\(..|.)|s(?:[+-]?\d{1,2}|'[^']{,99}'|\[[^\]]{,99}\])|[hvwXbo]'[^']{,99}'|[mMnkFg](?:\[[^\]]{,99}\]|\(..|.)"
+    r"|\*(?P<text>\[[^\]]{,99}\]|\(..|.)|(?P<sign>\[[^\]]{,99}\]|\(..)|(?P<one>.))"
+)
+_ONE = {"-": "-", "e": "\\", "\\": "\\", " ": " ", "~": " ", "0": " ", "'": "'", "`": "`", "t": " ", ".": "."}
+_SIGNS = dict(
+    zip(
+        'bu em en aq dq lq rq oq cq co rg tm mu ga ha ti rs <= >= != -> <- hy Aq L" R" C` C\' -- at sh Tm R'.split(),
+        '•—–\'"“”‘’©®™×`^~\\≤≥≠→←-\'""""—@#™®',
+        strict=True,
+    )
+) | dict(
+    zip(
+        "ba or pl mi eq de +- oa oA ss /o /O Ba Lq Rq q Lt Gt Le Ge Ne Pm Am".split(), '||+-=°±åÅßøØ|“”"<>≤≥≠±&', strict=True
+    )
+)
+_ACCENTS = dict(zip("`'^~:,", "\u0300\u0301\u0302\u0303\u0308\u0327", strict=True))  # of the letter behind them
+_CELL = re.compile(r"T\{\n((?:(?!T\}).*(?<!T\{)\n)*)T\}")  # a cell of a table over lines
+_MACRO = re.compile(r"^\.\S+", re.MULTILINE)
+_BULLETS = frozenset("•-*·o–—")
+_MAX_TERM_CHARS = 80
+
+
+class Page(ABC):
+    """Reads source line by line; what was read and not yet added is a paragraph, an item or code."""
+
+    def __init__(self, builder: TextBuilder) -> None:
+        self._builder = builder
+        self._lines: list[str] = []
+        self._term: list[str] = []
+        self._item = False
+        self._code = self._synopsis = False
+        self._name = self._summary = self._heading = ""
+
+    def read(self, text: str) -> None:
+        """Read the source of the page."""
+        lines = iter(text.replace("\\\n", "").split("\n"))
+        for line in lines:
+            found = _REQUEST.fullmatch(line)
+            if not found:
+                self._text(plain(line))
+            elif found[1] in ("de", "ig", "am"):
+                given = _COMMENT.sub("", found[2]).split()
+                end = (given[1:2] if found[1] != "ig" else given[:1]) or ["."]
+                next((inner for inner in lines if (last := _REQUEST.fullmatch(inner)) and last[1] == end[0]), None)
+            elif found[1] in ("TS", "EQ"):
+                self._table(lines, f".{found[1][0]}E" if found[1] == "TS" else ".EN")
+            else:
+                self._request(found[1], _COMMENT.sub("", found[2]).strip())
+        self._end()
+
+    def parsed(self, metadata: dict[str, str]) -> Parsed:
+        """Return what was read."""
+        return self._builder.parsed(manual_title(self._name, self._summary) if self._name else "", metadata)
+
+    @abstractmethod
+    def _text(self, text: str) -> None:
+        """Read a line of text, without escapes."""
+
+    @abstractmethod
+    def _request(self, name: str, rest: str) -> None:
+        """Read a request or macro with its arguments, in which escapes stand."""
+
+    def _section(self, level: int, heading: str) -> None:
+        """Begin a section or subsection (2); what was read is added already."""
+        self._heading = heading
+        self._synopsis = heading == "SYNOPSIS" or (level > 1 and self._synopsis)
+        self._builder.heading(level, heading)
+
+    def _read(self) -> str:
+        return "".join(self._lines).strip()
+
+    def _lead(self) -> None:
+        """Let what was read lead to what stands further in: the term of an item, or a short line without a term."""
+        if self._is_term():
+            self._term, self._lines, self._item = [f"{self._read() or ', '.join(self._term)}:"], [], True
+
+    def _is_term(self) -> bool:
+        """Tell whether what was read is a term with its description, or a list of it, further in."""
+        text, term = self._read(), ", ".join(self._term)
+        if bool(text) == bool(term) or self._is_mark(term):
+            return False
+        return len(text or term) <= _MAX_TERM_CHARS and (text or term)[-1] not in ".:;?!"
+
+    def _is_mark(self, term: str) -> bool:
+        """Tell whether what an item hangs from is a bullet or a number."""
+        return term in _BULLETS or bool(re.fullmatch(r"\(?\w{1,3}[.)]", term))
+
+    def _table(self, lines: Iterator[str], end: str) -> None:
+        """Keep the rows of a table as they stand; formulas are left out."""
+        self._end(keep_item=True)
+        source = _CELL.sub(
+            lambda cell: " ".join(_MACRO.sub("", cell[1]).split()), "\n".join(iter(lambda: next(lines, end), end))
+        )
+        body = [plain(row).replace("\t", "  ") for row in source.split("\n") if "\t" in row]
+        if end == ".TE" and body:
+            self._builder.add("\n".join(body), "code")
+
+    def _end(self, *, keep_item: bool = False) -> None:
+        """Add what was read."""
+        text = "".join(self._lines).strip("\n" if self._code else None)
+        term, self._lines, self._term = ", ".join(self._term), [], []
+        if self._heading == "NAME" and text and not self._summary:
+            self._summary = text
+        if self._code or self._synopsis:
+            self._builder.add(term or "", "list")
+            self._builder.add(re.sub(r" *\n *", "\n", text) if not self._code else text, "code")
+        elif term or text:
+            said = " ".join(text.split())
+            goes_on = self._is_mark(term) or term.endswith(":")
+            whole = f"{term} {said}" if goes_on else f"{term}: {said}" if term and said else term or said
+            self._builder.add(whole, "list" if self._item else "paragraph")
+        self._item = self._item and keep_item
+
+
+def plain(line: str) -> str:
+    """Return a line without escapes."""
+    return _ESCAPE.sub(_meaning, _COMMENT.sub("", line)) if "\\" in line else line
+
+
+def _meaning(found: re.Match[str]) -> str:
+    named = (found["text"] or found["sign"] or "").strip("([]")
+    if re.fullmatch(r"u[0-9A-Fa-f]{4,6}", named):
+        return chr(int(named[1:], 16))
+    if len(named) == 2 and named[0] in _ACCENTS and named[1].isalpha():
+        return unicodedata.normalize("NFC", named[1] + _ACCENTS[named[0]])
+    return _SIGNS.get(named, "") if named else _ONE.get(found["one"] or "", "")
