@@ -50,7 +50,10 @@ FILE_TYPES = {
     ".asciidoc": "asciidoc",
     ".pdf": "pdf",
     ".docx": "docx",
+    ".odt": "odt",
     ".xlsx": "xlsx",
+    ".xls": "xls",
+    ".ods": "ods",
     ".pptx": "pptx",
     ".epub": "epub",
     ".csv": "csv",
@@ -86,8 +89,8 @@ FILE_NAMES = {
 _HIDDEN = "hidden"
 _REMEDIES = {
     _HIDDEN: "file names that begin with a dot are skipped",
-    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx"),
-    **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx"),
+    **dict.fromkeys((".doc", ".rtf", ".pages", ".wpd"), "save it as .docx"),
+    **dict.fromkeys((".xlsb", ".numbers"), "save it as .xlsx"),
     **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx"),
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "save it as .epub"),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
@@ -349,6 +352,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.source import read_configuration, read_source
     from lexigraph.ingestion.readers.tables import read_csv
     from lexigraph.ingestion.readers.word import read_docx
+    from lexigraph.ingestion.readers.xls import read_xls
 
     return {
         "txt": read_text,
@@ -359,6 +363,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "pdf": read_pdf,
         "docx": read_docx,
         "xlsx": read_xlsx,
+        "xls": read_xls,
         "pptx": read_pptx,
         "epub": read_epub,
         "csv": read_csv,
