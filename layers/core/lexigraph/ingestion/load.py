@@ -54,6 +54,7 @@ FILE_TYPES = {
     ".xlsx": "xlsx",
     ".xls": "xls",
     ".ods": "ods",
+    ".odp": "odp",
     ".pptx": "pptx",
     ".epub": "epub",
     ".csv": "csv",
@@ -91,7 +92,7 @@ _REMEDIES = {
     _HIDDEN: "file names that begin with a dot are skipped",
     **dict.fromkeys((".doc", ".rtf", ".pages", ".wpd"), "save it as .docx"),
     **dict.fromkeys((".xlsb", ".numbers"), "save it as .xlsx"),
-    **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx"),
+    **dict.fromkeys((".ppt", ".key"), "save it as .pptx"),
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "save it as .epub"),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
     **dict.fromkeys((".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "sound or film"),
@@ -344,6 +345,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.log import read_log
     from lexigraph.ingestion.readers.manual import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
+    from lexigraph.ingestion.readers.opendocument import read_odp, read_ods, read_odt
     from lexigraph.ingestion.readers.pdf.read import read_pdf
     from lexigraph.ingestion.readers.plain.reader import read_text
     from lexigraph.ingestion.readers.rst import read_rst
@@ -362,6 +364,9 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "html": read_html,
         "pdf": read_pdf,
         "docx": read_docx,
+        "odt": read_odt,
+        "ods": read_ods,
+        "odp": read_odp,
         "xlsx": read_xlsx,
         "xls": read_xls,
         "pptx": read_pptx,

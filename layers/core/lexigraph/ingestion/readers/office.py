@@ -37,7 +37,8 @@ def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> Non
                     total += len(piece)
                     _check_unpacked(total, limit, sparse)
                     piece = stream.read(_PIECE)
-            if plain and part.filename.lower().endswith((".xml", ".rels")):
+            # OpenOffice 2 declares a document type in its manifest, which nobody reads
+            if plain and part.filename.lower().endswith((".xml", ".rels")) and part.filename != "META-INF/manifest.xml":
                 _check_xml(first)
 
 

@@ -17,7 +17,7 @@ from lexigraph.settings import Settings
 
 _BOOK = "xl/workbook.xml"
 _COLUMN = re.compile(r"[A-Z]+")
-_MAX_COLUMNS = 16_384
+MAX_COLUMNS = 16_384
 
 
 def read_xlsx(data: bytes, settings: Settings) -> Parsed:
@@ -86,7 +86,7 @@ class _Cells:
             case "n" if value:
                 return self._numbers.text(value, int(cell.get("s", "0")))
             case "d" if value:
-                return _date(datetime.fromisoformat(value))
+                return shown(datetime.fromisoformat(value))
             case _:
                 return value
 
@@ -113,16 +113,22 @@ class Numbers:
             from openpyxl.utils.datetime import from_excel
 
             try:
-                return _date(from_excel(float(value), self._epoch, timedelta=style in self._durations))
+                return shown(from_excel(float(value), self._epoch, timedelta=style in self._durations))
             except (OverflowError, ValueError):  # no date at all
                 return value
-        if value.isdecimal():
-            return value
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+        return number_text(value)
 
 
-def _date(value: Any) -> str:
+def number_text(value: str) -> str:
+    """Return a number, given as it is written in a file, as it is read: a whole one without a point."""
+    if value.isdecimal():
+        return value
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def shown(value: Any) -> str:
+    """Return a date, time or duration as text."""
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
@@ -140,8 +146,8 @@ def _column(letters: str) -> int:
     number = 0
     for letter in letters[:8]:
         number = number * 26 + ord(letter) - 64
-    if number > _MAX_COLUMNS:
-        raise InvalidInput(f"is damaged: it has more than {_MAX_COLUMNS:,} columns")
+    if number > MAX_COLUMNS:
+        raise InvalidInput(f"is damaged: it has more than {MAX_COLUMNS:,} columns")
     return number - 1
 
 
