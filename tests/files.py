@@ -253,7 +253,7 @@ def old_text(text: str, length: str = "H") -> bytes:
     return struct.pack(f"<{length}B", len(text), 1) + text.encode("utf-16-le")
 
 
-def xls_of(globals_: bytes, sheets: dict[str, bytes], version: int = 0x600) -> bytes:
+def xls_of(globals_: bytes, sheets: dict[str, bytes], version: int = 0x600, shift: int = 9) -> bytes:
     """An old Excel file of records: those of the workbook, and of each sheet."""
     begin, end = record(0x809, struct.pack("<HHHHII", version, 5, 0, 0, 0, 0)), record(0x0A)
     names = [old_text(name, "B") if version == 0x600 else bytes([len(name)]) + name.encode("cp1252") for name in sheets]
@@ -262,7 +262,7 @@ def xls_of(globals_: bytes, sheets: dict[str, bytes], version: int = 0x600) -> b
     for name, cells in zip(names, sheets.values(), strict=True):
         bounds += record(0x85, struct.pack("<IBB", at + len(bodies), 0, 0) + name)
         bodies += record(0x809, struct.pack("<HHHHII", version, 0x10, 0, 0, 0, 0)) + cells + end
-    return compound(begin + globals_ + bounds + end + bodies)
+    return compound(begin + globals_ + bounds + end + bodies, shift=shift)
 
 
 def xls(sheets: dict[str, Sequence[Sequence[object]]], formats: Sequence[str] = (), since_1904: bool = False) -> bytes:
@@ -379,6 +379,26 @@ def epub(pages: Sequence[str], title: str = "", authors: Sequence[str] = (), lan
     if nav:
         parts["OEBPS/nav.xhtml"] = f"{xhtml}{nav}</body></html>"
     return _zip(parts)
+
+
+def opendocument(kind: str, body: str, styles: str = "", title: str = "", author: str = "") -> bytes:
+    """A file of LibreOffice with this body: of kind ``text``, ``spreadsheet`` or ``presentation``."""
+    names = ("office", "text", "table", "style", "draw", "presentation", "meta")
+    spaces = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    spaces += ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    parts = {
+        "content.xml": f"<office:document-content {spaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
+        "meta.xml": f"<office:document-meta {spaces}><office:meta><dc:title>{title}</dc:title>"
+        f"<meta:initial-creator>{author}</meta:initial-creator></office:meta></office:document-meta>",
+    }
+    return _zip(parts)
+
+
+def ods(*rows: str) -> bytes:
+    """A file of one sheet, of rows of these cells in XML."""
+    cells = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    return opendocument("spreadsheet", f'<table:table table:name="S">{cells}</table:table>')
 
 
 def with_part(archive: bytes, name: str, content: bytes) -> bytes:

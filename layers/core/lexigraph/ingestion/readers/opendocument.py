@@ -216,7 +216,8 @@ class _Walk:
         number = self._ended.get((style, depth), begins - 1) if goes_on else begins - 1
         for item in element:
             mark = ""
-            if _name(item) == "list-item" and begins:
+            own = any(_name(child) in ("p", "h") for child in item)  # one of deeper items only has no number
+            if _name(item) == "list-item" and begins and own:
                 number = _number(item, "start-value", number + 1)
                 mark = f"{number}. "
             for child in item:
