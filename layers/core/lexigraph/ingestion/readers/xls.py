@@ -202,7 +202,8 @@ class _Book:
     def _value(self, code: int, parts: list[bytes], style: int) -> str:
         body = parts[0]
         if code == _LABELSST:
-            return self._strings[struct.unpack_from("<I", body, 6)[0]]
+            at: int = struct.unpack_from("<I", body, 6)[0]
+            return self._strings[at]
         if code in (_LABEL, _RSTRING):
             return self._text(parts, 6, "H")
         if code == _RK:
@@ -295,7 +296,7 @@ def _rk(value: int) -> str:
     if value & 2:
         number = ((value ^ 1 << 31) - (1 << 31)) >> 2
     else:
-        (number,) = struct.unpack("<d", struct.pack("<Q", (value & ~3) << 32))
+        number = struct.unpack("<d", struct.pack("<Q", (value & ~3) << 32))[0]
     return repr(number / 100 if value & 1 else number)
 
 
