@@ -105,6 +105,7 @@ def test_what_programs_export_by_that_name_is_read_as_what_it_is(other: bytes) -
         (xls_of(b"", {"S": record(0x204, at(0, 256) + old_text("x"))}), "is damaged: it has more than 256 columns"),
         (xls_of(record(0xFC, struct.pack("<II", 1, 9)), {"S": b""}), "is damaged: a text ends too early"),
         (xls_of(b"", {"S": record(0x204, at(0, 0)) + record(0x207)}), "is damaged: a text ends too early"),
+        (xls_of(record(0xFC, b"\1"), {}), "is damaged: a text ends too early"),  # before the place where it should begin
     ],
 )
 def test_what_cannot_be_read_is_refused_with_what_to_do(data: bytes, told: str) -> None:
