@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.files import pdf_of_forms
+from tests.files import old_text, pdf_of_forms, record, xls_of
 
 _SECONDS = 300.0
 _HIGHEST = 8 << 30  # bytes of address space, so that the machine lives on
@@ -266,6 +267,55 @@ def _pptx(shapes: str, count: int = 1) -> Maker:
 MAKERS["pptx shapes"] = _pptx("<p:sp><p:txBody><a:p><a:r><a:t>a</a:t></a:r></a:p></p:txBody></p:sp>")
 MAKERS["pptx empty shapes"] = _pptx("<p:sp/>")
 MAKERS["pptx slides"] = _pptx("<p:sp/>", 5_000)
+
+
+def _opendocument(body: str, kind: str = "text", before: str = "", after: str = "") -> Maker:
+    names = ("office", "text", "table", "style")
+    spaces = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    begin = f"<office:document-content {spaces}><office:body><office:{kind}>{before}"
+    end = f"{after}</office:{kind}></office:body></office:document-content>"
+    return lambda size: _archive(size, {}, {"content.xml": (begin, body, end)})
+
+
+MAKERS["odt paragraphs"] = _opendocument("<text:p>a</text:p>")
+MAKERS["odt spaces"] = _opendocument('<text:p>a<text:s text:c="999999999"/>a</text:p>')
+MAKERS["odt lists"] = _opendocument(
+    "<text:list-item><text:p>a</text:p></text:list-item>", before="<text:list>", after="</text:list>"
+)
+_TABLE = ('<table:table table:name="a">', "</table:table>")
+MAKERS["ods rows"] = _opendocument(
+    "<table:table-row><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>", "spreadsheet", *_TABLE
+)
+MAKERS["ods one row"] = _opendocument("<table:table-cell/>", "spreadsheet", "<table:table><table:table-row>")
+MAKERS["ods repeated"] = _opendocument(
+    '<table:table-row table:number-rows-repeated="99999999"><table:table-cell table:number-columns-repeated="16384">'
+    "<text:p>a</text:p></table:table-cell></table:table-row>",
+    "spreadsheet",
+    *_TABLE,
+)
+
+
+def _xls(cells: bytes = b"", workbook: bytes = b"") -> Maker:
+    """Return the maker of an old Excel file with records again and again, in its sheet or before it."""
+
+    def make(size: int) -> bytes:
+        times = (size - 50_000) // (len(cells) + len(workbook))
+        shared = record(0xFC, struct.pack("<II", 1, 1) + old_text("word " * 6_000))
+        return xls_of(shared + workbook * times, {"a": cells * times}, shift=12)
+
+    return make
+
+
+MAKERS["xls numbers"] = _xls(record(0xBD, struct.pack("<HH", 0, 0) + struct.pack("<HI", 0, 6) * 256 + b"\xff\0"))
+MAKERS["xls one string in all"] = _xls(record(0xFD, bytes(10)))
+MAKERS["xls far cells"] = _xls(
+    record(0x203, struct.pack("<HHHd", 0, 255, 0, 1)) + record(0x203, struct.pack("<HHHd", 1, 0, 0, 1))
+)
+MAKERS["xls formats"] = _xls(workbook=record(0xE0, bytes(4)))
+MAKERS["xls cut strings"] = _xls(workbook=record(0x3C, b"\1"))
+MAKERS["xls strings"] = lambda size: xls_of(
+    record(0xFC, struct.pack("<II", 1, 1 << 31)) + record(0x3C, b"\2\0\0ab" * 1_600) * (size // 8_010), {}, shift=12
+)
 
 
 def _epub(page: str, toc: str = "") -> Maker:

@@ -195,6 +195,103 @@ def xlsx(sheets: dict[str, Sequence[Sequence[object]]], title: str = "", author:
     return out.getvalue()
 
 
+def compound(stream: bytes, name: str = "Workbook", shift: int = 9) -> bytes:
+    """A compound file of one stream, in sectors of ``1 << shift`` bytes; a small stream is kept in small sectors."""
+    size, end, small = 1 << shift, 0xFFFF_FFFE, len(stream) < 4_096
+
+    def chain_of(first: int, count: int) -> list[int]:
+        return [*range(first + 1, first + count), end] if count else []
+
+    def sectors(raw: bytes) -> list[bytes]:
+        return [raw[at : at + size].ljust(size, b"\0") for at in range(0, len(raw), size)]
+
+    def entry(called: str, kind: int, child: int, start: int, length: int) -> bytes:
+        coded = called.encode("utf-16-le") + b"\0\0"
+        links = struct.pack("<HBBIII", len(coded), kind, 1, 0xFFFF_FFFF, 0xFFFF_FFFF, child)
+        return coded.ljust(64, b"\0") + links + bytes(36) + struct.pack("<IQ", start, length)
+
+    minis = -(-len(stream) // 64)
+    data = sectors(stream.ljust(minis * 64, b"\0"))
+    mini_table = sectors(struct.pack(f"<{minis}I", *chain_of(0, minis)).ljust(size, b"\xff")) if small else []
+    fats = 1
+    while fats * size // 4 < fats + 1 + len(mini_table) + len(data):
+        fats += 1
+    start = fats + 1 + len(mini_table)
+    of_root = (start, len(data) * size) if small else (end, 0)
+    directory = entry("Root Entry", 5, 1, *of_root) + entry(name, 2, 0xFFFF_FFFF, 0 if small else start, len(stream))
+    table = [0xFFFF_FFFD] * fats + [end] + chain_of(fats + 1, len(mini_table)) + chain_of(start, len(data))
+    fat = sectors(struct.pack(f"<{len(table)}I", *table).ljust(fats * size, b"\xff"))
+    head = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16)
+    head += struct.pack(
+        "<HHHHH6xIIIIIIIII",
+        0x3E,
+        3 if shift == 9 else 4,
+        0xFFFE,
+        shift,
+        6,
+        0,
+        fats,
+        fats,
+        0,
+        4_096,
+        fats + 1 if small else end,
+        len(mini_table),
+        end,
+        0,
+    )
+    head += struct.pack("<109I", *range(fats), *[0xFFFF_FFFF] * (109 - fats))
+    return b"".join([head.ljust(size, b"\0"), *fat, *sectors(directory), *mini_table, *data])
+
+
+def record(code: int, body: bytes = b"") -> bytes:
+    """A record of an old Excel file."""
+    return struct.pack("<HH", code, len(body)) + body
+
+
+def old_text(text: str, length: str = "H") -> bytes:
+    """A text in such a record, with its length before it in one byte (``B``) or two (``H``)."""
+    return struct.pack(f"<{length}B", len(text), 1) + text.encode("utf-16-le")
+
+
+def xls_of(globals_: bytes, sheets: dict[str, bytes], version: int = 0x600, shift: int = 9) -> bytes:
+    """An old Excel file of records: those of the workbook, and of each sheet."""
+    begin, end = record(0x809, struct.pack("<HHHHII", version, 5, 0, 0, 0, 0)), record(0x0A)
+    names = [old_text(name, "B") if version == 0x600 else bytes([len(name)]) + name.encode("cp1252") for name in sheets]
+    at = len(begin + globals_ + end) + sum(10 + len(name) for name in names)
+    bounds, bodies = b"", b""
+    for name, cells in zip(names, sheets.values(), strict=True):
+        bounds += record(0x85, struct.pack("<IBB", at + len(bodies), 0, 0) + name)
+        bodies += record(0x809, struct.pack("<HHHHII", version, 0x10, 0, 0, 0, 0)) + cells + end
+    return compound(begin + globals_ + bounds + end + bodies, shift=shift)
+
+
+def xls(sheets: dict[str, Sequence[Sequence[object]]], formats: Sequence[str] = (), since_1904: bool = False) -> bytes:
+    """An old Excel file of sheets of rows; a cell ``(number, n)`` has the n-th of the formats."""
+    strings: list[str] = []
+    pages = {}
+    for name, rows in sheets.items():
+        cells = b""
+        for y, row in enumerate(rows):
+            for x, value in enumerate(row):
+                at = struct.pack("<HHH", y, x, 0)
+                match value:
+                    case str():
+                        cells += record(0xFD, at + struct.pack("<I", len(strings)))
+                        strings.append(value)
+                    case bool():
+                        cells += record(0x205, at + bytes([value, 0]))
+                    case int() | float():
+                        cells += record(0x203, at + struct.pack("<d", value))
+                    case (float() | int() as number, int() as style):
+                        cells += record(0x203, struct.pack("<HHHd", y, x, style + 1, number))
+        pages[name] = cells
+    known = record(0x42, struct.pack("<H", 1200)) + record(0x22, struct.pack("<H", since_1904))
+    known += b"".join(record(0x41E, struct.pack("<H", 164 + n) + old_text(code)) for n, code in enumerate(formats))
+    known += b"".join(record(0xE0, struct.pack("<HH16x", 0, code)) for code in (0, *range(164, 164 + len(formats))))
+    shared = b"".join(map(old_text, strings))
+    return xls_of(known + record(0xFC, struct.pack("<II", len(strings), len(strings)) + shared), pages)
+
+
 def _zip(parts: dict[str, str]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -282,6 +379,26 @@ def epub(pages: Sequence[str], title: str = "", authors: Sequence[str] = (), lan
     if nav:
         parts["OEBPS/nav.xhtml"] = f"{xhtml}{nav}</body></html>"
     return _zip(parts)
+
+
+def opendocument(kind: str, body: str, styles: str = "", title: str = "", author: str = "") -> bytes:
+    """A file of LibreOffice with this body: of kind ``text``, ``spreadsheet`` or ``presentation``."""
+    names = ("office", "text", "table", "style", "draw", "presentation", "meta")
+    spaces = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in names)
+    spaces += ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    parts = {
+        "content.xml": f"<office:document-content {spaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
+        "meta.xml": f"<office:document-meta {spaces}><office:meta><dc:title>{title}</dc:title>"
+        f"<meta:initial-creator>{author}</meta:initial-creator></office:meta></office:document-meta>",
+    }
+    return _zip(parts)
+
+
+def ods(*rows: str) -> bytes:
+    """A file of one sheet, of rows of these cells in XML."""
+    cells = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    return opendocument("spreadsheet", f'<table:table table:name="S">{cells}</table:table>')
 
 
 def with_part(archive: bytes, name: str, content: bytes) -> bytes:

@@ -115,9 +115,9 @@ class Settings(BaseSettings):
         description="maximum lines, rows or sentences of a document (tags: three times, cells: ten times as many)",
     )
     max_read_seconds: float = Field(300.0, gt=0, le=86_400, description="processor time limit for reading one file")
-    max_pages: int = Field(5_000, ge=1, description="maximum pages of a PDF or epub, or slides of a pptx")
-    max_archive_bytes: int = Field(500_000_000, ge=1, description="maximum unpacked size of a docx, xlsx, pptx, epub or .gz")
-    max_archive_ratio: int = Field(200, ge=2, description="maximum compression ratio of a docx, xlsx, pptx, epub or .gz")
+    max_pages: int = Field(5_000, ge=1, description="maximum pages of a PDF or epub, or slides of a pptx or odp")
+    max_archive_bytes: int = Field(500_000_000, ge=1, description="maximum unpacked size of an Office file, epub or .gz")
+    max_archive_ratio: int = Field(200, ge=2, description="maximum compression ratio of an Office file, epub or .gz")
     relations: bool = Field(True, description="have the LLM, if set, relate neighbouring chunks")
     relation_window: int = Field(2, ge=1, le=10, description="following chunks to which a chunk may be related")
     relation_truncate: int = Field(

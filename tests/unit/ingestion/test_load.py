@@ -731,6 +731,8 @@ def test_offsets_of_all_formats_point_into_the_text(tmp_path: Path, settings: Se
         "a.pdf": files.pdf([["One."], ["Two."]]),
         "a.docx": files.docx([("Heading 1", "H"), ("Normal", "text")]),
         "a.xlsx": files.xlsx({"S": [["a", "b"], [1, 2]]}),
+        "a.odt": files.opendocument("text", "<text:h>H</text:h><text:p>text</text:p>"),
+        "a.xls": files.xls({"S": [["a", "b"], [1, 2]]}),
         "a.pptx": files.pptx([files.shape("One.", "title"), files.shape("Two.")]),
         "a.epub": files.epub(["<h1>H</h1><p>text</p>"]),
         "a.csv": b"a,b\n1,2\n",

@@ -51,7 +51,11 @@ FILE_TYPES = {
     ".asciidoc": "asciidoc",
     ".pdf": "pdf",
     ".docx": "docx",
+    ".odt": "odt",
     ".xlsx": "xlsx",
+    ".xls": "xls",
+    ".ods": "ods",
+    ".odp": "odp",
     ".pptx": "pptx",
     ".epub": "epub",
     ".csv": "csv",
@@ -86,9 +90,9 @@ FILE_NAMES = {
 _HIDDEN = "hidden"
 _REMEDIES = {
     _HIDDEN: "file names that begin with a dot are skipped",
-    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx"),
-    **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx"),
-    **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx"),
+    **dict.fromkeys((".doc", ".rtf", ".pages", ".wpd"), "save it as .docx"),
+    **dict.fromkeys((".xlsb", ".numbers"), "save it as .xlsx"),
+    **dict.fromkeys((".ppt", ".key"), "save it as .pptx"),
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "save it as .epub"),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
     **dict.fromkeys((".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "sound or film"),
@@ -341,6 +345,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.log import read_log
     from lexigraph.ingestion.readers.manual.reader import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
+    from lexigraph.ingestion.readers.opendocument import read_odp, read_ods, read_odt
     from lexigraph.ingestion.readers.pdf.read import read_pdf
     from lexigraph.ingestion.readers.plain.reader import read_text
     from lexigraph.ingestion.readers.rst import read_rst
@@ -349,6 +354,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.source import read_configuration, read_source
     from lexigraph.ingestion.readers.tables import read_csv
     from lexigraph.ingestion.readers.word import read_docx
+    from lexigraph.ingestion.readers.xls import read_xls
 
     return {
         "txt": read_text,
@@ -358,7 +364,11 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "html": read_html,
         "pdf": read_pdf,
         "docx": read_docx,
+        "odt": read_odt,
+        "ods": read_ods,
+        "odp": read_odp,
         "xlsx": read_xlsx,
+        "xls": read_xls,
         "pptx": read_pptx,
         "epub": read_epub,
         "csv": read_csv,

@@ -17,6 +17,7 @@ from lexigraph.settings import Settings, load_settings
 from tests import files
 
 DOCX = files.docx([("Heading 1", "Head"), ("Normal", "Some text.")])
+ODT = files.opendocument("text", "<text:h>Head</text:h><text:p>Some text.</text:p>")
 PPTX = files.pptx([files.shape("Some text.")])
 EPUB = files.epub(["<p>Some text.</p>"])
 XLSX = files.xlsx({"Sheet": [["Name", "City"], ["Ann", "Paris"]]})
@@ -195,6 +196,7 @@ def test_a_file_of_200_megabytes_is_refused_without_being_read(tmp_path: Path, s
         ("a.pdf", files.pdf([["word " * 20]] * 15)),
         ("a.docx", files.docx([("Normal", "word " * 300)])),
         ("a.xlsx", files.xlsx({"S": [["word " * 10]] * 30})),
+        ("a.xls", files.xls({"S": [["word " * 10]] * 30})),
         ("a.pptx", files.pptx([files.shape("word " * 300)])),
         ("a.epub", files.epub(["<p>" + "word " * 300 + "</p>"])),
     ],
@@ -275,7 +277,7 @@ def test_a_page_that_cannot_be_read_is_counted_and_the_others_are_kept(tmp_path:
 # ---------------------------------------------------------------- docx and xlsx
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.epub"])
+@pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.epub", "a.odt", "a.ods", "a.odp"])
 @pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04 not really", DOCX[: len(DOCX) // 2], files.pdf([["x"]])])
 def test_a_broken_office_file_is_said(tmp_path: Path, settings: Settings, name: str, content: bytes) -> None:
     assert reason(put(tmp_path, name, content), settings) == f"is damaged, or not a {name[2:]} file (BadZipFile)"
@@ -325,6 +327,7 @@ def test_an_archive_whose_directory_lies_is_refused(tmp_path: Path, settings: Se
         ("a.xlsx", XLSX, "xl/worksheets/sheet1.xml"),
         ("b.docx", DOCX, "docProps/core.xml"),
         ("a.pptx", PPTX, "ppt/presentation.xml"),
+        ("a.odt", ODT, "content.xml"),
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -479,6 +482,8 @@ def test_what_is_packed_keeps_the_limits_of_its_type(tmp_path: Path, data: bytes
         ("a.pdf", files.pdf([["Some text."], ["More text."]], "Title")),
         ("a.docx", DOCX),
         ("a.xlsx", XLSX),
+        ("a.odt", ODT),
+        ("a.xls", files.xls({"S": [["Name", "City"], ["Ann", "Paris"], ["Ben", 1.5]]})),
         ("a.html", b"<html><body><table><tr><td>a<td>b<tr><td>c<td>d</table><ul><li>x</ul><p>text</body></html>"),
         ("a.md", b"---\na: b\n---\n# H\n\n| a | b |\n|---|---|\n| c | d |\n\n- x\n  1. y\n\n```\ncode\n```\n"),
         ("a.csv", b'a,b\n1,"2"\n'),

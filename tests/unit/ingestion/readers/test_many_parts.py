@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+import struct
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -70,6 +71,21 @@ MANY = {
     "rows.xlsx": (files.xlsx({"S": [["a", "b"]] * 102}), "100 paragraphs and rows"),
     "cells.xlsx": (files.xlsx({"S": [["a", *[None] * 20, "b"]] * 60}), "1,000 cells"),
     "strings.xlsx": (files.with_part(files.xlsx({"S": [["a"]]}), "xl/sharedStrings.xml", STRINGS), "300 strings"),
+    "rows.xls": (files.xls({"S": [["a", "b"]] * 102}), "100 paragraphs and rows"),
+    "cells.xls": (files.xls({"S": [[1] * 200] * 6}), "1,000 cells"),
+    "strings.xls": (files.xls_of(files.record(0xFC, struct.pack("<II", 1, 301) + b"\1\0\0a" * 301), {}), "300 strings"),
+    "rows.ods": (files.ods(*["<table:table-cell><text:p>a</text:p></table:table-cell>"] * 101), "100 paragraphs and rows"),
+    "cells.ods": (
+        files.ods(
+            *[
+                "<table:table-cell table:number-columns-repeated='50'/>" + "<table:table-cell><text:p>a</text:p>"
+                "</table:table-cell>"
+            ]
+            * 21
+        ),
+        "1,000 cells",
+    ),
+    "paragraphs.odt": (files.opendocument("text", "<text:p>a</text:p>" * 201), "300 tags"),
     "row.xlsx": (files.xlsx({"S": [["a"] * 2_000]}), "300 tags"),
     "shapes.pptx": (files.pptx([files.shape("a") * 40]), "300 tags"),
     "operands.pdf": (of_pdf("a " * 301), "300 operands of a page"),

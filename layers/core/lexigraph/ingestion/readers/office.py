@@ -10,7 +10,7 @@ from lexigraph.ingestion.readers.parsed import check_parts
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
-_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SMALL = 1_000_000  # unpacked bytes below which any ratio is harmless
 _PIECE = 1 << 20
 _TOO_DEEP = "nests elements more than 256 levels deep, or has more than 10 MB of text in one"  # libxml2 reads no more
@@ -23,7 +23,7 @@ def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> Non
     The directory is believed only when it is bad news: every part is unpacked once, counting. ``plain`` refuses document
     types in XML, which books may have.
     """
-    if data.startswith(_OLD_OFFICE):
+    if data.startswith(OLD_OFFICE):
         raise InvalidInput("is encrypted or older than Office 2007: save it again without a password")
     limit = settings.max_archive_bytes
     sparse = most_unpacked(len(data), settings)
@@ -37,7 +37,8 @@ def check_archive(data: bytes, settings: Settings, *, plain: bool = True) -> Non
                     total += len(piece)
                     _check_unpacked(total, limit, sparse)
                     piece = stream.read(_PIECE)
-            if plain and part.filename.lower().endswith((".xml", ".rels")):
+            # OpenOffice 2 declares a document type in its manifest, which nobody reads
+            if plain and part.filename.lower().endswith((".xml", ".rels")) and part.filename != "META-INF/manifest.xml":
                 _check_xml(first)
 
 

@@ -153,6 +153,27 @@ class TextBuilder:
         return start, end
 
 
+class Gathered:
+    """Lines of one role, as of code, that are one block: until those of another come, or it is flushed."""
+
+    def __init__(self, builder: TextBuilder) -> None:
+        self._builder = builder
+        self._role = ""
+        self._lines: list[str] = []
+
+    def add(self, text: str, role: str) -> None:
+        """Add a line."""
+        if role != self._role:
+            self.flush()
+        self._role = role
+        self._lines.append(text)
+
+    def flush(self) -> None:
+        """Add the block."""
+        self._builder.add("\n".join(self._lines), self._role)
+        self._lines, self._role = [], ""
+
+
 def check_parts(count: int, kind: str, settings: Settings) -> None:
     """Raise ``InvalidInput`` for more of a kind than ``max_parts`` allows: what fills the memory before the text is long."""
     if too_many(count, kind, settings):

@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +17,7 @@ from lexigraph.settings import Settings
 
 _BOOK = "xl/workbook.xml"
 _COLUMN = re.compile(r"[A-Z]+")
-_MAX_COLUMNS = 16_384
+MAX_COLUMNS = 16_384
 
 
 def read_xlsx(data: bytes, settings: Settings) -> Parsed:
@@ -45,14 +45,11 @@ class _Cells:
     """Reads cells as text, by the strings, formats and epoch of the workbook."""
 
     def __init__(self, parts: Parts, book: Any, settings: Settings) -> None:
-        from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
-
         self._parts, self._settings = parts, settings
         self._count = 0
         properties = book.find("{*}workbookPr")
         since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
-        self._epoch = MAC_EPOCH if since_1904 else WINDOWS_EPOCH
-        self._dates, self._durations = _date_formats(parts)
+        self._numbers = Numbers(*_formats(parts), since_1904=since_1904)
         self._strings = self._read_strings()
 
     def rows(self, path: str) -> Iterator[list[str]]:
@@ -87,27 +84,51 @@ class _Cells:
             case "b":
                 return {"1": "true", "0": "false"}.get(value, value)
             case "n" if value:
-                return self._number(value, int(cell.get("s", "0")))
+                return self._numbers.text(value, int(cell.get("s", "0")))
             case "d" if value:
-                return _date(datetime.fromisoformat(value))
+                return shown(datetime.fromisoformat(value))
             case _:
                 return value
 
-    def _number(self, value: str, style: int) -> str:
+
+class Numbers:
+    """Writes numbers as text: dates, times and durations where the style of the cell has such a format.
+
+    ``formats`` are those of the workbook by their ids, beside those that Excel always has, ``styles`` the id of each style.
+    """
+
+    def __init__(self, formats: Mapping[int, str], styles: Sequence[int], *, since_1904: bool) -> None:
+        from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format, is_timedelta_format
+        from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
+
+        codes = {**BUILTIN_FORMATS, **formats}
+        used = [codes.get(id_, "") for id_ in styles]
+        self._dates = {number for number, code in enumerate(used) if is_date_format(code)}
+        self._durations = {number for number in self._dates if is_timedelta_format(used[number])}
+        self._epoch = MAC_EPOCH if since_1904 else WINDOWS_EPOCH
+
+    def text(self, value: str, style: int) -> str:
+        """Return a number, given as it is written in the file, as it is read."""
         if style in self._dates:
             from openpyxl.utils.datetime import from_excel
 
             try:
-                return _date(from_excel(float(value), self._epoch, timedelta=style in self._durations))
+                return shown(from_excel(float(value), self._epoch, timedelta=style in self._durations))
             except (OverflowError, ValueError):  # no date at all
                 return value
-        if value.isdecimal():
-            return value
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+        return number_text(value)
 
 
-def _date(value: Any) -> str:
+def number_text(value: str) -> str:
+    """Return a number, given as it is written in a file, as it is read: a whole one without a point."""
+    if value.isdecimal():
+        return value
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def shown(value: Any) -> str:
+    """Return a date, time or duration as text."""
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
@@ -125,21 +146,15 @@ def _column(letters: str) -> int:
     number = 0
     for letter in letters[:8]:
         number = number * 26 + ord(letter) - 64
-    if number > _MAX_COLUMNS:
-        raise InvalidInput(f"is damaged: it has more than {_MAX_COLUMNS:,} columns")
+    if number > MAX_COLUMNS:
+        raise InvalidInput(f"is damaged: it has more than {MAX_COLUMNS:,} columns")
     return number - 1
 
 
-def _date_formats(parts: Parts) -> tuple[set[int], set[int]]:
-    """Return the styles of cells that show dates, and those of them that show durations."""
-    from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format, is_timedelta_format
-
+def _formats(parts: Parts) -> tuple[dict[int, str], list[int]]:
+    """Return the formats of the workbook by their ids, and the id of each style of cells."""
     root = parts.root("xl/styles.xml")
     if root is None:
-        return set(), set()
-    formats: dict[int, str] = dict(BUILTIN_FORMATS)
-    for entry in root.iterfind("{*}numFmts/{*}numFmt"):
-        formats[int(entry.get("numFmtId", "0"))] = entry.get("formatCode", "")
-    used = [formats.get(int(style.get("numFmtId", "0")), "") for style in root.iterfind("{*}cellXfs/{*}xf")]
-    dates = {number for number, code in enumerate(used) if is_date_format(code)}
-    return dates, {number for number in dates if is_timedelta_format(used[number])}
+        return {}, []
+    formats = {int(f.get("numFmtId", "0")): f.get("formatCode", "") for f in root.iterfind("{*}numFmts/{*}numFmt")}
+    return formats, [int(style.get("numFmtId", "0")) for style in root.iterfind("{*}cellXfs/{*}xf")]

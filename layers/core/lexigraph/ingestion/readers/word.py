@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lexigraph.ingestion.readers.office import Parts, check_archive
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
+from lexigraph.ingestion.readers.parsed import Gathered, Parsed, TextBuilder
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.model.document import BOILERPLATE
 from lexigraph.model.errors import InvalidInput
@@ -18,12 +18,12 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACING = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-", f"{_W}p": "\n"}
 _BODY_LEVEL = 9  # the outline level of what is no heading
-_MONO = re.compile(r"mono|courier|consol|typewriter|menlo|inconsolata|lucida sans type", re.IGNORECASE)
-_CODE = re.compile(
+MONO_FONT = re.compile(r"mono|courier|consol|typewriter|menlo|inconsolata|lucida sans type", re.IGNORECASE)
+CODE_STYLE = re.compile(
     r"(?:source )?code(?: block)?|html preformatted|preformatted text|macro text|verbatim|plain text code|listing"
 )
 _CONTENTS = re.compile(r"toc \d|toc heading|table of (?:figures|authorities)|contents (?:heading|\d)|index \d|index heading")
-_MAX_BASES = 20  # styles that a style is made of
+MAX_BASES = 20  # styles that a style is made of
 _COUNTED = frozenset({"decimal", "decimalZero", "lowerLetter", "upperLetter", "lowerRoman", "upperRoman"})
 
 
@@ -66,31 +66,30 @@ class _Walk:
         self._builder = builder
         self._styles = styles
         self._numbers = numbers
-        self._role = ""
-        self._gathered: list[str] = []
+        self._gathered = Gathered(builder)
         self._title = ""
 
     def over(self, body: Any) -> str:
         """Add all; return the text of the first paragraph in the style of titles."""
         for element, contents in _flow(body):
             if element.tag == f"{_W}tbl":
-                self._flush()
+                self._gathered.flush()
                 _add_table(self._builder, element)
             else:
                 self._paragraph(element, contents)
-        self._flush()
+        self._gathered.flush()
         return self._title
 
     def _paragraph(self, element: Any, contents: bool) -> None:
         style = self._styles.get(_value(element, "pPr/pStyle"), _Style())
         text = _text(element)
         if contents or _CONTENTS.fullmatch(style.name):
-            self._gather(text.strip(), BOILERPLATE)
+            self._gathered.add(text.strip(), BOILERPLATE)
             return
-        if _CODE.fullmatch(style.name) or (text.strip() and (style.mono or _is_mono(element))):
-            self._gather(text, "code")
+        if CODE_STYLE.fullmatch(style.name) or (text.strip() and (style.mono or _is_mono(element))):
+            self._gathered.add(text, "code")
             return
-        self._flush()
+        self._gathered.flush()
         level = int(own) + 1 if (own := _value(element, "pPr/outlineLvl")).isdecimal() else style.level
         if style.name == "title":
             self._title = self._title or text.strip()
@@ -101,16 +100,6 @@ class _Walk:
             mark = self._numbers.mark(element, style)
             listed = mark is not None or style.name.startswith("list")
             self._builder.add(f"{mark or ''}{text}", "list" if listed else "paragraph")
-
-    def _gather(self, text: str, role: str) -> None:
-        if role != self._role:
-            self._flush()
-        self._role = role
-        self._gathered.append(text)
-
-    def _flush(self) -> None:
-        self._builder.add("\n".join(self._gathered), self._role)
-        self._gathered, self._role = [], ""
 
 
 def _flow(parent: Any, contents: bool = False) -> Iterator[tuple[Any, bool]]:
@@ -139,7 +128,7 @@ def _text(element: Any) -> str:
 def _is_mono(paragraph: Any) -> bool:
     """Tell a paragraph whose every run is set in a font of one width."""
     runs = [run for run in paragraph.iter(f"{_W}r") if any((node.text or "").strip() for node in run.iter(f"{_W}t"))]
-    return bool(runs) and all(_MONO.search(_font(run)) for run in runs)
+    return bool(runs) and all(MONO_FONT.search(_font(run)) for run in runs)
 
 
 def _font(element: Any) -> str:
@@ -162,7 +151,7 @@ def _styles(root: Any | None) -> dict[str, _Style]:
 def _resolved(id_: str, elements: dict[str, Any]) -> _Style:
     name = _value(elements[id_], "name").casefold()
     outline, mono, numbering, depth = "", "", "", ""
-    for _ in range(_MAX_BASES):
+    for _ in range(MAX_BASES):
         element = elements.get(id_)
         if element is None:
             break
@@ -175,7 +164,7 @@ def _resolved(id_: str, elements: dict[str, Any]) -> _Style:
     if name.startswith("heading ") and name[8:].isdecimal():
         level = int(name[8:])
     listed = (numbering, int(depth) if depth.isdecimal() else 0) if numbering.isdecimal() and numbering != "0" else None
-    return _Style(name, level, bool(_MONO.search(mono)), listed)
+    return _Style(name, level, bool(MONO_FONT.search(mono)), listed)
 
 
 class _Numbers:
