@@ -45,7 +45,7 @@ def ingest(
 ) -> int:
     """Ingest files and folders. Unchanged documents are skipped.
 
-    File types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl, jsonl.gz (one document per line:
+    File types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, eml, xlsx, csv, json, jsonl, jsonl.gz (one document per line:
     id, title, text), log, man, source code. Files that cannot be read are reported and skipped. Run it again to resume
     an interrupted ingest.
     """

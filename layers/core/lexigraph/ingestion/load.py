@@ -53,6 +53,7 @@ FILE_TYPES = {
     ".xlsx": "xlsx",
     ".pptx": "pptx",
     ".epub": "epub",
+    ".eml": "eml",
     ".csv": "csv",
     ".tsv": "csv",
     ".json": "json",
@@ -93,6 +94,8 @@ _REMEDIES = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
     **dict.fromkeys((".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "sound or film"),
     **dict.fromkeys((".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar"), "unpack it first"),
+    **dict.fromkeys((".msg", ".emlx"), "save it as .eml"),
+    **dict.fromkeys((".pst", ".ost", ".olm"), "export its messages as .eml"),
     **dict.fromkeys((".tex", ".ps", ".djvu"), "save it as .pdf"),
 }
 _UNKNOWN = "unknown type"
@@ -339,6 +342,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.epub import read_epub
     from lexigraph.ingestion.readers.html import read_html
     from lexigraph.ingestion.readers.log import read_log
+    from lexigraph.ingestion.readers.mail import read_mail
     from lexigraph.ingestion.readers.manual import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
     from lexigraph.ingestion.readers.pdf.read import read_pdf
@@ -361,6 +365,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "xlsx": read_xlsx,
         "pptx": read_pptx,
         "epub": read_epub,
+        "eml": read_mail,
         "csv": read_csv,
         "source": read_source,
         "settings": read_configuration,
