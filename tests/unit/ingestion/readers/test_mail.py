@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lexigraph.ingestion.load import FileItem, load, scan
+from lexigraph.ingestion.load import FileItem, Rejected, load, scan
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.settings import load_settings
 from tests.unit.ingestion.readers.reading import of_role, outline, parts, read, refused
@@ -210,3 +210,84 @@ def test_what_is_no_message_and_what_is_encrypted_is_refused(tmp_path: Path) -> 
 )
 def test_fields_that_are_damaged_are_no_reason_to_refuse_a_message(tmp_path: Path, content: str) -> None:
     assert read(tmp_path, "a.eml", content).text
+
+
+# ---------------------------------------------------------------- mailboxes
+
+BOX = """\
+From bo@lids.example Thu May  2 17:40:00 2024
+From: Bo Lind <bo@lids.example>
+Message-ID: <1@lids.example>
+Subject: The price
+
+And the price?
+
+>From the harbour office: nothing.
+From here on it is late.
+
+From ada at pots.example  Fri May  3 09:12:00 2024
+From: ada at pots.example (Ada Cook)
+Date: Fri, 3 May 2024 09:12:00 +0200
+In-Reply-To: <1@lids.example>
+
+It costs 40 euros.
+-------------- next part --------------
+A non-text attachment was scrubbed...
+Name: price.pdf
+
+From bo@lids.example Fri May  3 10:00:00 2024
+Message-ID: <1@lids.example>
+Subject: The price
+
+Again.
+
+From bo@lids.example Fri May  3 10:00:00 2024
+no fields
+"""
+
+
+def box(folder: Path, content: str, name: str = "list.mbox") -> list[LoadedDocument | Rejected]:
+    (folder / name).write_text(content, encoding="utf-8")
+    (item,) = scan([folder / name])
+    assert isinstance(item, FileItem), item
+    return list(load(item, load_settings()))
+
+
+def test_each_message_of_a_mailbox_is_a_document(tmp_path: Path) -> None:
+    price, answer, *refused_ones = box(tmp_path, BOX)
+    assert isinstance(price, LoadedDocument)
+    assert isinstance(answer, LoadedDocument)
+    assert [document.uri.rpartition("/")[2] for document in (price, answer)] == [
+        "list.mbox#1@lids.example",
+        "list.mbox#message=2",
+    ]
+    assert said(price) == ["And the price?", "From the harbour office: nothing.\nFrom here on it is late."]
+    assert (answer.title, answer.metadata["author"]) == ("Ada Cook, 2024-05-03", "Ada Cook")
+    assert said(answer) == ["It costs 40 euros."]
+    assert "Name: price.pdf" in answer.text
+    assert [str(rejected).partition(", ")[2] for rejected in refused_ones] == [
+        "message 3: has an id that another record of this file already has",
+        "message 4: is no e-mail: has none of the fields From, To, Date and Subject",
+    ]
+
+
+def test_a_file_called_mbox_is_one(tmp_path: Path) -> None:
+    assert len(box(tmp_path, BOX, "mbox")) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "why"), [("Subject: pots\n\nText\n", "is no mailbox"), ("\n\n", "contains no messages")]
+)
+def test_another_file_is_no_mailbox(tmp_path: Path, content: str, why: str) -> None:
+    (rejected,) = box(tmp_path, content)
+    assert isinstance(rejected, Rejected)
+    assert why in rejected.reason
+
+
+def test_a_message_that_nests_too_deep_is_refused_and_the_next_is_read(tmp_path: Path) -> None:
+    nested = "Content-Type: message/rfc822\n\n" * 2_000
+    deep = f"From a Fri May  3 10:00:00 2024\nSubject: a\n{nested}a\n\nFrom a Fri May  3 10:00:00 2024\nSubject: b\n\nb\n"
+    refused_one, document = box(tmp_path, deep)
+    assert isinstance(refused_one, Rejected)
+    assert refused_one.reason == "is nested too deeply"
+    assert isinstance(document, LoadedDocument)

@@ -6,7 +6,7 @@ reply quotes, signatures and notices of confidentiality are boilerplate; a forwa
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from email import message_from_bytes
@@ -14,12 +14,13 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from lexigraph.ingestion.readers.fields import leading_fields
 from lexigraph.ingestion.readers.html import add_page
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_parts, check_text, clean, one_line
 from lexigraph.ingestion.readers.plain.reader import add_plain
+from lexigraph.ingestion.readers.records import Record
 from lexigraph.ingestion.readers.replies import heading_of, segments, unflowed, with_roles
 from lexigraph.ingestion.readers.text import decode
 from lexigraph.model.document import BOILERPLATE
@@ -37,6 +38,11 @@ _LAID_OUT = re.compile(rb"<(?:table|h[1-3]|ol|pre)\b", re.IGNORECASE)
 _BARE = re.compile(r'"([^"]*)"\s*<')  # the names of addresses are written with or without quotation marks
 _OBSCURED = re.compile(r"(\S+) at (\S+) \((.*)\)")  # how Pipermail writes an address
 
+# in a mailbox, above each message; such a line within a message begins with an angle bracket
+_PARTING = re.compile(rb"From .*\b\d{1,2}:\d\d.*\b\d{4}\b")
+_ESCAPED = re.compile(rb">+From ")
+_MAX_KEY_CHARS = 250
+
 _FORWARD = re.compile(r"\s*(?:fwd?|wg|tr|rv|i|vs|doorst)\s*:", re.IGNORECASE)  # a subject
 
 
@@ -46,14 +52,51 @@ def read_mail(data: bytes, settings: Settings) -> Parsed:
     Of alternatives the plain text is read unless only the HTML has tables or headings. Attachments are named, messages that
     are attached are read. Raise ``InvalidInput`` for other files, and for messages that are encrypted.
     """
+    return read_message(open_message(data, settings), settings).parsed
+
+
+def open_message(data: bytes, settings: Settings) -> Message:
+    """Return the parts of a message. Raise ``InvalidInput`` for what is none, or has too many."""
     check_parts(max(data.count(b"\n"), data.count(b"\r")), "lines of a message", settings)
     check_parts(data.count(b"\n--") * _PART_LINES, "lines of a message", settings)
     message = message_from_bytes(data.lstrip())
     if not any(name in message for name in _FIELDS):
         raise InvalidInput("is no e-mail: has none of the fields From, To, Date and Subject")
+    return message
+
+
+def message_key(message: Message) -> str:
+    """Return the id of a message without its angle brackets; empty when it has none, or a very long one."""
+    key = _field(message, "Message-ID").strip("<> ")
+    return key if len(key) <= _MAX_KEY_CHARS else ""
+
+
+def read_message(message: Message, settings: Settings) -> Record:
+    """Read a message as :func:`read_mail` does."""
     reader = _Mail(settings)
     reader.add(message)
-    return reader.parsed(message)
+    return Record(message_key(message), reader.parsed(message))
+
+
+def messages(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the messages of a mailbox (mbox), each without the line that parts it from the one before.
+
+    Raise ``InvalidInput`` when it does not begin with one.
+    """
+    lines: list[bytes] = []
+    blank, begun = True, False
+    for line in stream:
+        if blank and _PARTING.match(line):
+            if begun:
+                yield b"".join(lines)
+            lines, begun = [], True
+        elif begun:
+            lines.append(line[1:] if _ESCAPED.match(line) else line)
+        elif line.strip():
+            raise InvalidInput("is no mailbox: it does not begin with a line `From SENDER DATE`")
+        blank = not line.strip()
+    if begun:
+        yield b"".join(lines)
 
 
 class _Mail:
@@ -87,11 +130,11 @@ class _Mail:
             self.add(inner)
 
     def parsed(self, message: Message) -> Parsed:
-        """Return the document that a message is."""
+        """Return the document that a message is; without a subject its title tells who wrote it and when."""
         date = _date(message)
         metadata = {"author": _sender(message), "date": date.isoformat() if date else ""}
         subject = _field(message, "Subject")
-        parsed = self._builder.parsed(subject, metadata)
+        parsed = self._builder.parsed(subject or self._builder.first_heading(), metadata)
         return replace(parsed, blocks=tuple(with_roles(parsed, _name, forwarded=bool(_FORWARD.match(subject)))))
 
     def _section(self, heading: str, told: dict[str, str]) -> None:

@@ -29,6 +29,7 @@ _ATTRIBUTION = re.compile(rf".*(?:{_WROTE}.{{0,60}}|@.+|\d:\d\d.*)\s?:\s*", re.D
 _DIFF = re.compile(r"diff --?\w|Index: \S+$|--- \S.*\n\+\+\+ \S")
 _DIFFSTAT = re.compile(r"\s*\S.*\|\s+(?:\d+ [+-]+|Bin\b.*)|\s*\d+ files? changed.*")
 _SIGNATURE = re.compile(r"--\s?")
+_SCRUBBED = re.compile(r"-{10,} next part -{10,}")  # an attachment, in the archive of a mailing list
 _ARMOUR = re.compile(r"-----(BEGIN|END) PGP [A-Z ]+-----")
 _GREETING = re.compile(
     r"(?:(?:hi|hello|hey|dear|hallo|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola|ciao|buongiorno|buon giorno|beste)\b|good \w+"
@@ -117,6 +118,8 @@ def _what(lines: Sequence[str], at: int, *, forwarded: bool, first: bool) -> tup
         return "furniture", at, _end(lines, at, lambda below: not _ARMOUR.match(below) if body else bool(below.strip()))
     if _RULE.fullmatch(line) and len(lines) - at <= _FOOT_LINES and "list" in "\n".join(lines[at:]):
         return "furniture", at, len(lines)
+    if _SCRUBBED.fullmatch(line):
+        return "furniture", at, _end(lines, at, str.strip) if "scrubbed" in "".join(lines[at + 1 : at + 2]) else at + 1
     if _FORWARDED.fullmatch(line):
         return "forwarded", at + 1, len(lines)
     original = is_original(line)
@@ -135,7 +138,7 @@ def _is_above_all(lines: Sequence[str], at: int) -> bool:
     return any(map(_ALL_BELOW.fullmatch, told)) and not any(map(_QUOTED.match, lines[at : at + _FOOT_LINES]))
 
 
-def _end(lines: Sequence[str], at: int, goes_on: Callable[[str], bool]) -> int:
+def _end(lines: Sequence[str], at: int, goes_on: Callable[[str], object]) -> int:
     return next((n for n in range(at + 1, len(lines)) if not goes_on(lines[n])), len(lines))
 
 
