@@ -30,6 +30,7 @@ from lexigraph.settings import Settings
 _FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _MAX_FIELD_CHARS = 20_000  # of a field as it is written; the rest of a longer one is left out
 _MAX_NAME_CHARS = 1_000
+_MOST_FORWARDED = 20  # messages, each within the one before; what is deeper is read as text
 _PART_LINES = 20  # a part of a message takes the memory of so many lines
 _BODIES = ("text/plain", "text/html")
 _WITHOUT_NAME = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
@@ -145,16 +146,22 @@ class _Mail:
             self._builder.add(f"{key}: {value}", "table")
 
     def _add_text(self, text: str, *, forwarded: bool) -> None:
-        for kind, part in segments(text, forwarded=forwarded):
-            if kind == "forwarded":
-                groups, below = leading_fields(part.lstrip("\n"))
-                told = {key: one_line(values[0]) for fields in groups[:1] for key, values in fields}
-                self._section(heading_of([f"{key}: {value}" for key, value in told.items()], _name), told)
-                self._add_text(below, forwarded=True)
-            elif kind == "said":
-                add_plain(self._builder, part)
-            else:
-                self._builder.add(part, "code" if kind == "code" else BOILERPLATE)
+        for _ in range(_MOST_FORWARDED):
+            below = ""
+            for kind, part in segments(text, forwarded=forwarded):
+                if kind == "forwarded":
+                    below = part
+                elif kind == "said":
+                    add_plain(self._builder, part)
+                else:
+                    self._builder.add(part, "code" if kind == "code" else BOILERPLATE)
+            if not below:
+                return
+            groups, text = leading_fields(below.lstrip("\n"))
+            told = {key: one_line(values[0]) for fields in groups[:1] for key, values in fields}
+            self._section(heading_of([f"{key}: {value}" for key, value in told.items()], _name), told)
+            forwarded = True
+        add_plain(self._builder, text)
 
 
 # ---------------------------------------------------------------- parts and fields

@@ -84,17 +84,19 @@ def segments(text: str, *, forwarded: bool) -> Iterator[tuple[str, str]]:
     """
     lines = text.split("\n")
     said: list[str] = []
+    first = True  # nothing is said yet below what stood last
     at = 0
     while at < len(lines):
-        kind, begin, end = _what(lines, at, forwarded=forwarded, first=not "".join(said).strip())
+        kind, begin, end = _what(lines, at, forwarded=forwarded, first=first)
         if not kind:
             said.append(lines[at])
+            first = first and not lines[at].strip()
             at += 1
             continue
         above = len(said) - (_attribution(said) if kind == "quoted" else 0)
         yield "said", "\n".join(said[:above])
         yield kind, "\n".join([*said[above:], *lines[begin:end]])
-        said, at = [], end
+        said, first, at = [], True, end
     yield "said", "\n".join(said)
 
 
@@ -134,7 +136,8 @@ def _what(lines: Sequence[str], at: int, *, forwarded: bool, first: bool) -> tup
 
 def _is_above_all(lines: Sequence[str], at: int) -> bool:
     """Tell whether a line tells who wrote all that is below it, where no line is marked as quoted."""
-    told = (("\n".join(lines[at : at + count]))[:_MAX_LINE].rstrip() for count in range(1, _FEW_LINES + 1))
+    told = ("\n".join(lines[at : at + count])[:_MAX_LINE].rstrip() for count in range(1, _FEW_LINES + 1))
+    told = (line for line in told if line.endswith(":"))
     return any(map(_ALL_BELOW.fullmatch, told)) and not any(map(_QUOTED.match, lines[at : at + _FOOT_LINES]))
 
 
