@@ -54,6 +54,7 @@ _DISCLAIMER = re.compile(
 _HEAD_LINES = 5
 _FEW_LINES = 3  # of an attribution
 _FOOT_LINES = 8  # of a mailing list
+_SIGNED_LINES = 20  # below a closing
 _MAX_LINE = 300  # characters of a line of a head that are looked at
 _MAX_NAME = 60  # characters of a line below a closing
 
@@ -147,8 +148,12 @@ def _end(lines: Sequence[str], at: int, goes_on: Callable[[str], object]) -> int
 
 def _signed(lines: Sequence[str], at: int) -> int:
     """Return where the names below a closing end; 0 when what stands there is none, as below thanks at the beginning."""
-    end = _end(lines, at, lambda below: not (_QUOTED.match(below) or is_original(below) or _SIGNATURE.fullmatch(below)))
-    return end if all(map(_is_name, filter(str.strip, lines[at + 1 : end]))) else 0
+    last = min(at + _SIGNED_LINES + 1, len(lines))
+    near = lines[at:last]
+    end = at + _end(near, 0, lambda below: not (_QUOTED.match(below) or is_original(below) or _SIGNATURE.fullmatch(below)))
+    if end == last < len(lines) or not all(map(_is_name, filter(str.strip, lines[at + 1 : end]))):
+        return 0
+    return end
 
 
 def _is_name(line: str) -> bool:
