@@ -102,6 +102,16 @@ for _name, _piece in {
     "jsonl lists": "[]\n",
 }.items():
     _repeated(_name, _piece)
+_repeated("eml lines", "a\n", "Subject: a\n\n")
+_repeated("mbox lines", "a\n", "From a 1:01 2024\nSubject: a\n\n")
+_repeated("eml fields", "a:\n", "Subject: a\n")
+_repeated("eml receivers", "a <b@c>, ", "Subject: a\nTo: ")
+_repeated("eml encoded words", "=?a?q?b?= ", "Subject: ")
+_repeated("eml parts", "--b\n\n", "Subject: a\nContent-Type: multipart/mixed; boundary=b\n\n")
+_repeated("eml messages within messages", "Content-Type: message/rfc822\n\n", "Subject: a\n")
+_repeated("eml quotations", "> a\nb\n", "Subject: a\n\n")
+_repeated("eml forwarded messages", "Forwarded message\nFrom: a\n\nb\n", "Subject: a\n\n")
+_repeated("eml one line", "On a wrote: @ 1:1 From: ", "Subject: a\n\n")
 _repeated("html table rows", "<tr><td>a<td>b", "<table>")
 _repeated("html table wide", "<tr>" + "<td colspan=1000>a" * 10, "<table>")
 _repeated("html one row", "<td>a", "<table><tr>")

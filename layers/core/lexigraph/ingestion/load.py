@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from lexigraph.ingestion.events import Skipped
@@ -27,7 +27,7 @@ from lexigraph.ingestion.lead import lead_subject
 from lexigraph.ingestion.limit_time import limit_time
 from lexigraph.ingestion.readers.office import most_unpacked
 from lexigraph.ingestion.readers.parsed import Parsed, check_parts
-from lexigraph.ingestion.readers.records import check_values, parse_json, read_json, read_record, record_key
+from lexigraph.ingestion.readers.records import Record, check_values, parse_json, read_json, read_record, record_key
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput, reason_of
 from lexigraph.model.graph import Metadata
@@ -58,6 +58,8 @@ FILE_TYPES = {
     ".odp": "odp",
     ".pptx": "pptx",
     ".epub": "epub",
+    ".eml": "eml",
+    ".mbox": "mbox",
     ".csv": "csv",
     ".tsv": "csv",
     ".json": "json",
@@ -84,6 +86,7 @@ FILE_NAMES = {
         ),
         "txt",
     ),
+    "mbox": "mbox",
     **dict.fromkeys("makefile dockerfile jenkinsfile vagrantfile gemfile rakefile procfile".split(), "source"),
 }
 # what to do with files that are not read; of all others the type is unknown
@@ -97,6 +100,8 @@ _REMEDIES = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".webp", ".heic", ".svg"), "an image"),
     **dict.fromkeys((".mp3", ".wav", ".ogg", ".flac", ".m4a", ".mp4", ".mov", ".avi", ".mkv", ".webm"), "sound or film"),
     **dict.fromkeys((".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar"), "unpack it first"),
+    **dict.fromkeys((".msg", ".emlx"), "save it as .eml"),
+    **dict.fromkeys((".pst", ".ost", ".olm"), "export its messages as .eml or .mbox"),
     **dict.fromkeys((".tex", ".ps", ".djvu"), "save it as .pdf"),
 }
 _UNKNOWN = "unknown type"
@@ -118,8 +123,8 @@ _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
 class FileItem:
     """A file to load. ``uri`` is its absolute ``file://`` URI, ``type`` one of the values of ``FILE_TYPES``.
 
-    A file of type ``jsonl`` holds many documents, one of type ``json`` may. ``metadata`` overrides the metadata in its
-    documents, its ``title`` their titles.
+    A file of type ``jsonl`` or ``mbox`` holds many documents, one of type ``json`` may. ``metadata`` overrides the metadata
+    in its documents, its ``title`` their titles.
     """
 
     path: Path
@@ -306,11 +311,12 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     """Yield the documents of a file, or why there is none; nothing is raised.
 
     One document a file, except records: each line of a jsonl file, and each object of a JSON list whose objects have a
-    field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id). Without a
-    field ``title`` it is called by its id; an empty one says that it has none, and it is called by the subject that its text
-    begins with, if that is a name. A bad record, or the second of an id, is rejected and the others are loaded.
+    field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id), and so is
+    each message of a mailbox (``FILE#message=N``). Without a field ``title`` a record is called by its id; an empty one says
+    that it has none, and it is called by the subject that its text begins with, if that is a name. A bad record, or the
+    second of an id, is rejected and the others are loaded.
     """
-    found = _records(item, settings) if item.type == "jsonl" else _whole(item, settings)
+    found = {"jsonl": _records, "mbox": _mailbox}.get(item.type, _whole)(item, settings)
     try:
         yield from limit_time(found, settings.max_read_seconds)
     except Exception as error:  # noqa: BLE001  # parsers raise what they like, and one file must not end the run
@@ -343,6 +349,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.epub import read_epub
     from lexigraph.ingestion.readers.html import read_html
     from lexigraph.ingestion.readers.log import read_log
+    from lexigraph.ingestion.readers.mail import read_mail
     from lexigraph.ingestion.readers.manual.reader import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
     from lexigraph.ingestion.readers.opendocument import read_odp, read_ods, read_odt
@@ -371,6 +378,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "xls": read_xls,
         "pptx": read_pptx,
         "epub": read_epub,
+        "eml": read_mail,
         "csv": read_csv,
         "source": read_source,
         "settings": read_configuration,
@@ -439,6 +447,15 @@ def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Re
         yield from _each(item, settings, "line", ((n, raw, None) for n, raw in lines))
 
 
+def _mailbox(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
+    from lexigraph.ingestion.readers.mail import message_key, messages, open_message, read_message
+
+    kind = _Kind(open_message, message_key, read_message)
+    with _opened(item, settings) as stream:
+        numbered = ((n, raw, None) for n, raw in enumerate(messages(stream), 1))
+        yield from _each(item, settings, "message", numbered, kind)
+
+
 def _lines(stream: Any, settings: Settings, packed: int) -> Iterator[tuple[int, bytes]]:
     """Yield numbered lines that are not blank, of one that is too long as much as tells so.
 
@@ -458,15 +475,35 @@ def _lines(stream: Any, settings: Settings, packed: int) -> Iterator[tuple[int, 
         begins = line.endswith(b"\n")
 
 
+class _Kind(NamedTuple):
+    """How records are read: their values, the ids of those, their documents."""
+
+    opened: Callable[[bytes, Settings], Any]
+    key_of: Callable[[Any], str]
+    read: Callable[[Any, Settings], Record]
+
+
+def _parsed_json(raw: bytes, settings: Settings) -> Any:
+    if len(raw) > (longest := _longest_line(settings)):
+        raise InvalidInput(f"has more than {longest:,} bytes (max_text_chars): split it or raise the limit")
+    check_values(raw.decode("utf-8", "replace") if len(raw) > settings.max_parts else "", settings)
+    return parse_json(raw)
+
+
 def _longest_line(settings: Settings) -> int:
     """Return the bytes of a record that may have a text that is allowed: an escaped character takes six."""
     return min(settings.max_file_bytes, 6 * settings.max_text_chars + settings.max_parts)
 
 
 def _each(
-    item: FileItem, settings: Settings, place: str, numbered: Iterator[tuple[int, bytes, Any]]
+    item: FileItem,
+    settings: Settings,
+    place: str,
+    numbered: Iterator[tuple[int, bytes, Any]],
+    kind: _Kind | None = None,
 ) -> Iterator[LoadedDocument | Rejected]:
     """Read records given as (number, bytes, value) as documents; a value of None is parsed from the bytes."""
+    opened, key_of, read = kind or _Kind(_parsed_json, record_key, read_record)
     seen: set[str] = set()
     number = bad = 0
     for number, raw, value in numbered:
@@ -474,23 +511,20 @@ def _each(
         uri = ""
         try:
             if value is None:
-                if len(raw) > (longest := _longest_line(settings)):
-                    raise InvalidInput(f"has more than {longest:,} bytes (max_text_chars): split it or raise the limit")
-                check_values(raw.decode("utf-8", "replace") if len(raw) > settings.max_parts else "", settings)
-                value = parse_json(raw)
-            key = record_key(value)
+                value = opened(raw, settings)
+            key = key_of(value)
             fragment = quote(key, safe="/:@!$&'()*+,;-._~?") if key else f"{place}={number}"
             uri = f"{item.uri}#{fragment}"
-            record = read_record(value, settings)
+            record = read(value, settings)
             if uri in seen:
                 raise InvalidInput("has an id that another record of this file already has")
             seen.add(uri)
             title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
             yield _document(item, record.parsed, uri, raw, title, settings)
-        except InvalidInput as error:
+        except (InvalidInput, RecursionError) as error:
             bad += 1
-            yield Rejected(f"{_shown(item.path)}, {place} {number:,}", str(error), uri)
+            yield Rejected(f"{_shown(item.path)}, {place} {number:,}", _reason(error, item.type), uri)
             if bad == _HOPELESS and not seen:
                 raise InvalidInput(f"the first {_HOPELESS} records are all invalid: the rest was not read") from None
     if not number:
-        raise InvalidInput("contains no records")
+        raise InvalidInput(f"contains no {'messages' if kind else 'records'}")

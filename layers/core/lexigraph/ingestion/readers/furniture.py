@@ -1,8 +1,12 @@
-"""What of a page is furniture: navigation, tables of contents, feet. It is told by names and by the share of links."""
+"""What of a page is furniture: navigation, tables of contents, feet, what an e-mail quotes.
+
+It is told by names and by the share of links.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 _ROLES = frozenset({"navigation", "menu", "menubar", "search", "contentinfo", "doc-toc", "directory"})
@@ -18,9 +22,15 @@ _WORD = re.compile(r"\w+")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|/", re.IGNORECASE)
 _LISTS = frozenset({"ul", "ol", "dl", "table", "menu"})
 _BLOCKS = _LISTS | {"div", "p", "section", "header", "footer", "aside", "center", "td", "tr"}
+# how programs for e-mail call what a reply quotes, the line above it and the signature
+_MAIL = frozenset(
+    "gmail_quote gmail_attr gmail_signature moz-cite-prefix moz-signature yahoo_quoted protonmail_quote".split()
+)
+_FORWARDED = re.compile(r"forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado", re.IGNORECASE)
 _MOST = 0.9
 _HALF = 0.5
 _TURNING_CHARS = 200
+_FIRST_TEXTS = 5
 _FEW = 3  # links below which a list is no table of contents
 
 
@@ -53,16 +63,19 @@ class _Count:
 
 
 def furniture(root: Any) -> set[Any]:
-    """Return the elements below ``root`` that are navigation or tables of contents.
+    """Return the elements below ``root`` that are navigation, tables of contents, or quoted in an e-mail.
 
     A page that holds little but lists of links is an index: its lists are what it says.
     """
     turning: list[tuple[Any, int]] = []
     listing: list[Any] = []
+    quoted: set[Any] = set()
     total = _Count()
     for tag, count in _counted(root):
         if tag is root:
             total = count
+        elif _is_of_mail(tag):
+            quoted.add(tag)
         elif tag.tag in _BLOCKS and count.links and not count.heads:
             if _turns(tag, count):
                 turning.append((tag, count.chars))
@@ -71,7 +84,16 @@ def furniture(root: Any) -> set[Any]:
                 listing.append(tag)
     found = {tag for tag, chars in turning if chars < total.chars * _MOST}
     around = sum(chars for tag, chars in turning if tag in found)
-    return found | set(listing if total.chars - around - total.listed > total.listed else ())
+    return found | quoted | set(listing if total.chars - around - total.listed > total.listed else ())
+
+
+def _is_of_mail(tag: Any) -> bool:
+    """Tell what a reply quotes, not what it forwards, and signatures."""
+    if tag.tag not in ("blockquote", "div", "pre"):
+        return False
+    if (tag.get("type") or "").casefold() != "cite" and _MAIL.isdisjoint(_names(tag)):
+        return False
+    return not _FORWARDED.search("".join(islice(tag.itertext(), _FIRST_TEXTS)))
 
 
 def _counted(root: Any) -> Iterator[tuple[Any, _Count]]:

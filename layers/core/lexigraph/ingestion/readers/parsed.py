@@ -19,6 +19,7 @@ MAX_VALUE_CHARS = 2_000
 # of what takes less memory there may be more; tags count with their attributes
 _FOR_A_PART = {
     "cells": 10,
+    "lines of a message": 3,  # most are those of attachments
     "tags": 3,
     "tags and attributes": 2,
     "strings": 3,
