@@ -86,6 +86,7 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("Makefile", "source"),
         ("a.PY", "source"),
         ("a.adoc", "asciidoc"),
+        ("a.ipynb", "ipynb"),
         ("core", ""),
         ("copyright", "txt"),
         ("FAQ", "txt"),

@@ -59,6 +59,7 @@ FILE_TYPES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".jsonl.gz": "jsonl",
+    ".ipynb": "ipynb",
     **dict.fromkeys(
         (
             ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
@@ -341,6 +342,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.log import read_log
     from lexigraph.ingestion.readers.manual import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
+    from lexigraph.ingestion.readers.notebook import read_notebook
     from lexigraph.ingestion.readers.pdf.read import read_pdf
     from lexigraph.ingestion.readers.plain.reader import read_text
     from lexigraph.ingestion.readers.rst import read_rst
@@ -366,6 +368,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "settings": read_configuration,
         "log": read_log,
         "man": read_manual,
+        "ipynb": read_notebook,
     }
 
 
