@@ -87,6 +87,8 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("a.PY", "source"),
         ("a.adoc", "asciidoc"),
         ("a.ipynb", "ipynb"),
+        ("a.en.vtt", "vtt"),
+        ("a.SRT", "srt"),
         ("core", ""),
         ("copyright", "txt"),
         ("FAQ", "txt"),

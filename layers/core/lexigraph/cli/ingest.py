@@ -45,9 +45,9 @@ def ingest(
 ) -> int:
     """Ingest files and folders. Unchanged documents are skipped.
 
-    File types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, ipynb, json, jsonl, jsonl.gz (one document
-    per line: id, title, text), log, man, source code. Files that cannot be read are reported and skipped. Run it again
-    to resume an interrupted ingest.
+    File types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, ipynb, vtt, srt, json, jsonl, jsonl.gz (one
+    document per line: id, title, text), log, man, source code. Files that cannot be read are reported and skipped. Run
+    it again to resume an interrupted ingest.
     """
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)

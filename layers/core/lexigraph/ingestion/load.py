@@ -60,6 +60,8 @@ FILE_TYPES = {
     ".ndjson": "jsonl",
     ".jsonl.gz": "jsonl",
     ".ipynb": "ipynb",
+    ".vtt": "vtt",
+    ".srt": "srt",
     **dict.fromkeys(
         (
             ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
@@ -350,6 +352,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.slides import read_pptx
     from lexigraph.ingestion.readers.source import read_configuration, read_source
     from lexigraph.ingestion.readers.tables import read_csv
+    from lexigraph.ingestion.readers.transcript import read_transcript
     from lexigraph.ingestion.readers.word import read_docx
 
     return {
@@ -369,6 +372,8 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "log": read_log,
         "man": read_manual,
         "ipynb": read_notebook,
+        "vtt": read_transcript,
+        "srt": read_transcript,
     }
 
 

@@ -67,6 +67,7 @@ MANY = {
         '{"cells": [{"cell_type": "markdown", "source": "' + "*a* " * 60 + '"}]}',
         "100 lines and signs of Markdown",
     ),
+    "lines.vtt": ("00:00:01.000 --> 00:00:02.000\n" * 101, "100 lines"),
     "clauses.txt": ("a,b;c:" * 2_000, "200 clauses"),
     "clauses.css": ("a{b:c}" * 2_000, "200 clauses"),
     "elements.html": (PAGE.format("<b>" * 201), "200 tags and attributes"),

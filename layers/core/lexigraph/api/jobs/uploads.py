@@ -43,7 +43,8 @@ async def _only_file(
     file: Annotated[
         UploadFile,
         File(
-            description="txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, ipynb, json, jsonl, log or source code",
+            description="txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, ipynb, vtt, srt, json, jsonl, log or "
+            "source code",
             examples=["flow.md"],
         ),
     ],
