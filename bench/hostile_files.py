@@ -77,9 +77,6 @@ for _name, _piece in {
     "rst indents": "a\n b\n  c\n   d\n",
     "adoc items": "* a\n",
     "adoc table": "|a |a |a\n",
-    "vtt cues": "0:1 --> 0\na\n\n",
-    "vtt lines": "a: a\n",
-    "srt one cue": "<v a>a: ",
     "log lines": "2026-01-01 00:00:00 a\n",
     "man lines": ".B a\n",
     "py lines": "a=1\n",
@@ -112,6 +109,10 @@ _repeated("json lists", "[],", "[", "1]")
 _repeated("json numbers", "1,", "[", "1]")
 _repeated("ipynb cells", '{"cell_type":"code","source":"a"},', '{"cells":[', "1]}")
 _repeated("ipynb outputs", '{"output_type":"stream","text":["a"]},', '{"cells":[{"cell_type":"code","outputs":[', "1]}]}")
+_repeated("vtt cues", "0:1 --> 0\n\n")
+_repeated("vtt voices", "0:1 --> 0\n" + "<v a>A: a. " * 12 + "\n\n")
+_repeated("vtt lines", "a\n", "0:1 --> 0\n")
+_repeated("srt one cue", "<v a>A: >> a ", "0:1 --> 0\n")
 _repeated("json objects", '{"a":1},', "[", "1]")
 _repeated("json objects of objects", '{"a":{"b":{}}},', "[", "1]")
 _repeated("json records", '{"text":"a"},', "[", '{"text":"a"}]')
