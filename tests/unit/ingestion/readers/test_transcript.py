@@ -38,7 +38,8 @@ Anna Berg: The deadline is: the twelfth
 
 2
 00:00:06.010 --> 00:00:09.500
-Anna Berg: of March.
+Anna Berg: of March,
+and more: it will stay.
 
 3
 00:00:09.900 --> 00:00:12.000
@@ -112,7 +113,7 @@ def test_what_a_voice_says_in_several_cues_is_one_paragraph_with_its_name_and_ti
 
 def test_where_all_cues_begin_with_a_name_it_is_the_speaker_whatever_it_looks_like(tmp_path: Path) -> None:
     assert [text for _, _, text in parts(read(tmp_path, "a.vtt", ZOOM))] == [
-        "[00:00:03] Anna Berg: The deadline is: the twelfth of March.",
+        "[00:00:03] Anna Berg: The deadline is: the twelfth of March, and more: it will stay.",
         "[00:00:09] Łukasz's iPhone: It will not move.",
     ]
 

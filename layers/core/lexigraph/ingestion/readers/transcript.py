@@ -119,7 +119,6 @@ def _said(cues: Sequence[tuple[int, list[tuple[str, str]]]]) -> Iterator[_Said]:
     heads = [shown[0][1] for _, shown in cues if shown]
     always = sum(map(bool, map(_HEAD.match, heads))) >= _NEARLY_ALL * len(heads)
     everywhere = always or sum(map(bool, map(_NAME.match, heads))) * 3 >= len(heads)
-    named = _HEAD if always else _NAME
     speaker = ""
     last: list[tuple[str, str]] = []
     for start, shown in cues:
@@ -127,10 +126,10 @@ def _said(cues: Sequence[tuple[int, list[tuple[str, str]]]]) -> Iterator[_Said]:
         last = shown or last
         speaker = speaker if everywhere else ""
         turns = ((voice, turn) for voice, line in shown[rolled:] for turn in _TURNS.split(line))
-        for voice, line in turns:
+        for number, (voice, line) in enumerate(turns):
             mark = _NEXT.match(line)
             words = line[mark.end() :] if mark else line
-            name = None if voice else named.match(words)
+            name = None if voice else (_HEAD if always and not number else _NAME).match(words)
             if name and (everywhere or _CAPITALS.fullmatch(name[1])):
                 speaker, words = _known_name(name[1]), words[name.end() :]
             elif mark and not everywhere:
