@@ -45,9 +45,9 @@ def ingest(
 ) -> int:
     """Ingest files and folders. Unchanged documents are skipped.
 
-    File types: txt, md, rst, adoc, html, pdf, docx, pptx, epub, xlsx, csv, json, jsonl (one document per line: id, title,
-    text), log, man, source code; each also with .gz. Files that cannot be read are reported and skipped. Run it again to
-    resume an interrupted ingest.
+    File types: txt, md, rst, adoc, html, pdf, docx, odt, pptx, odp, epub, eml, mbox, xlsx, xls, ods, csv, json, jsonl (one
+    document per line: id, title, text), ipynb, vtt, srt, log, man, source code; each also with .gz. Files that cannot be
+    read are reported and skipped. Run it again to resume an interrupted ingest.
     """
     invocation = current(context)
     settings = invocation.settings(extractor=extractor, llm=llm, synonyms=synonyms)

@@ -65,6 +65,9 @@ FILE_TYPES = {
     ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".ipynb": "ipynb",
+    ".vtt": "vtt",
+    ".srt": "srt",
     **dict.fromkeys(
         (
             ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
@@ -352,6 +355,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.mail import read_mail
     from lexigraph.ingestion.readers.manual.reader import read_manual
     from lexigraph.ingestion.readers.markdown import read_markdown
+    from lexigraph.ingestion.readers.notebook import read_notebook
     from lexigraph.ingestion.readers.opendocument import read_odp, read_ods, read_odt
     from lexigraph.ingestion.readers.pdf.read import read_pdf
     from lexigraph.ingestion.readers.plain.reader import read_text
@@ -360,6 +364,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.slides import read_pptx
     from lexigraph.ingestion.readers.source import read_configuration, read_source
     from lexigraph.ingestion.readers.tables import read_csv
+    from lexigraph.ingestion.readers.transcript import read_transcript
     from lexigraph.ingestion.readers.word import read_docx
     from lexigraph.ingestion.readers.xls import read_xls
 
@@ -384,6 +389,9 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "settings": read_configuration,
         "log": read_log,
         "man": read_manual,
+        "ipynb": read_notebook,
+        "vtt": read_transcript,
+        "srt": read_transcript,
     }
 
 

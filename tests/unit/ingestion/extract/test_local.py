@@ -148,6 +148,16 @@ def test_the_turns_of_a_chat_are_statements_of_their_speakers(read):
 CHAT_NAMES = [{"LiHua", "JenniferMoore", "Berlin"}, {"JenniferMoore", "Tempelhofer Feld"}, {"LiHua"}]
 
 
+def test_a_transcript_is_a_chat_whose_times_are_in_its_statements_and_no_part_of_what_is_said(read):
+    text = "[00:00:03] Łukasz Nowak: I moved to Berlin.\n\n[00:00:09] Speaker 2: I know.\n\n[00:00:12] Łukasz Nowak: Good."
+    extraction = read(text)
+    assert values(extraction) == text.split("\n\n")
+    assert ("Łukasz Nowak", "moved to", "Berlin") in facts(extraction)
+    film = read("[00:01:05] Hugo Dahl designed the lighthouse. Nobody lives there.")
+    assert values(film)[0] == "[00:01:05] Hugo Dahl designed the lighthouse."
+    assert ("Hugo Dahl", "designed", "lighthouse") in {(s, p, o.removeprefix("the ")) for s, p, o in facts(film)}
+
+
 def test_a_table_row_is_one_statement_that_says_its_cells_of_the_first(read):
     text = "Site: Kestrel House; city: Antwerp; crates: 600; notes: It was built by Oskar Lindqvist. The lift is small."
     extraction = read(text, role="row")
@@ -541,7 +551,7 @@ def test_no_text_breaks_the_extractor(local, text, title, role):
 
 def test_the_extractor_keeps_its_protocol_and_names_its_version(local):
     assert isinstance(local, Extractor)
-    assert local.name == "local-6"
+    assert local.name == "local-7"
 
 
 def test_spacy_is_loaded_at_the_first_chunk_and_its_absence_names_the_remedy():

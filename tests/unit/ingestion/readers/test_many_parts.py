@@ -65,6 +65,13 @@ MANY = {
     "lists.jsonl": ('{"text": "a", "b": [' + "[]," * 100 + "1]}", "100 lists and objects"),
     "keys.json": ("{" + ",".join(f'"{n}":0' for n in range(301)) + "}", "300 keys"),
     "keys.jsonl": ('{"text": "a",' + ",".join(f'"{n}":0' for n in range(300)) + "}", "300 keys"),
+    "lists.ipynb": ('{"cells": [' + "[]," * 100 + "1]}", "100 lists and objects"),
+    "lines.ipynb": ('{"cells": [{"cell_type": "code", "source": "' + "a\\n" * 102 + '"}]}', "100 lines"),
+    "marks.ipynb": (
+        '{"cells": [{"cell_type": "markdown", "source": "' + "*a* " * 60 + '"}]}',
+        "100 lines and signs of Markdown",
+    ),
+    "lines.vtt": ("00:00:01.000 --> 00:00:02.000\n" * 101, "100 lines"),
     "clauses.txt": ("a,b;c:" * 2_000, "200 clauses"),
     "clauses.css": ("a{b:c}" * 2_000, "200 clauses"),
     "elements.html": (PAGE.format("<b>" * 201), "200 tags and attributes"),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 # to be raised when a chunk would give another extraction than before
-VERSION = 6
+VERSION = 7
 
 _BATCH = 64
 _MAX_PARSED_CHARS = 5_000
@@ -59,7 +59,7 @@ _TALK = frozenset(["paragraph", "list"])  # somebody may say a list
 _NOUNS = frozenset(["NN", "FW"])  # as tags begin
 _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
-_MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed)\]")
+_MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed|\d\d:\d\d:\d\d)\]")
 _HEADER = re.compile(r"(^|;)\s*[^:;]{1,80}:\s")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _WHITE = re.compile(r"\s")

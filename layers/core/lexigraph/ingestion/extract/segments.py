@@ -27,7 +27,10 @@ _INLINE_TERM = re.compile(r"(?!(?:Notes?|Warning|Caution|Important|Tip|Hint|Exam
 _BARE_TERM = re.compile(r"((?:[\w.@-]+=,\s+)*[\w.@-]+=|[a-z][a-z0-9_.-]*[a-z0-9_]|[A-Z][A-Z0-9_]+)\s+(?=[A-Z][a-z]*\s)")
 _BRACKETED = re.compile(r"\([^()]*\)")
 _OPTION = re.compile(r"\s*[-+/]{1,2}\w[\w-]*")
-_SPEAKER = re.compile(r"\s*(?:\[[^\]\n]{1,40}\]\s*)?([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3}):[ \t]+(?=\S)")
+_CAPITAL = "[A-ZÀ-ÖØ-ÞĆČĐŁŃŚŠŹŻŽ]"
+_SPEAKER = re.compile(
+    rf"\s*(?:\[[^\]\n]{{1,40}}\]\s*)?(Speaker \d+|{_CAPITAL}[\w.'’-]*(?: {_CAPITAL}[\w.'’-]*){{0,3}}):[ \t]+(?=\S)"
+)
 _NO_SPEAKERS = listed(
     """
     time date subject from to cc bcc note notes summary example warning tip see name title author type status id url

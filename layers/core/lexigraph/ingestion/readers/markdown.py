@@ -46,34 +46,44 @@ _JUMPS = 3  # links into the page, of which a list is a table of contents
 
 def read_markdown(data: bytes, settings: Settings) -> Parsed:
     """Read Markdown (CommonMark and tables); the title is that of the front matter or of fields, else the first heading."""
-    from markdown_it import MarkdownIt
-
     text, encoding = decode(data)
     check_text(text, settings)
     text = clean(text)
-    if len(text) > settings.max_parts:  # a line and each sign that may be one of the format become objects
-        check_parts(2 * text.count("\n") + sum(map(text.count, _SIGNS)), "lines and signs of Markdown", settings)
-    front: dict[str, Any] = {}
-    if text.startswith("---\n"):
-        front, text = _front_matter(text)
+    check_marks(text, settings)
+    front, text = front_matter(text)
     builder = TextBuilder(settings)
     told, text = add_fields(builder, text)
+    add_markdown(builder, text)
+    title = str(front.pop("title", "")) or told or builder.first_heading()
+    return builder.parsed(title, {**front, **encoding_note(encoding)})
+
+
+def check_marks(text: str, settings: Settings) -> None:
+    """Raise ``InvalidInput`` for Markdown of too many lines and signs."""
+    if len(text) > settings.max_parts:  # a line and each sign that may be one of the format become objects
+        check_parts(2 * text.count("\n") + sum(map(text.count, _SIGNS)), "lines and signs of Markdown", settings)
+
+
+def add_markdown(builder: TextBuilder, text: str) -> None:
+    """Add Markdown to a document. Raise ``InvalidInput`` when it is nested more than 100 levels deep."""
+    from markdown_it import MarkdownIt
+
     markdown = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH + 2}).enable(["table", "strikethrough"])
     references: dict[str, Any] = {}
     tokens = markdown.parse(text, references)
     if any(token.level > MAX_DEPTH for token in tokens):  # what is deeper still the parser leaves out
         raise InvalidInput(f"nests lists and quotations more than {MAX_DEPTH:,} levels deep, an item of a list as two")
     _Walk(builder, markdown, references).over(tokens)
-    title = str(front.pop("title", "")) or told or builder.first_heading()
-    return builder.parsed(title, {**front, **encoding_note(encoding)})
 
 
-def _front_matter(text: str) -> tuple[dict[str, Any], str]:
+def front_matter(text: str) -> tuple[dict[str, Any], str]:
     """Part the scalars of a YAML header, between ``---`` and ``---``, from the text below it.
 
     Lines that are no YAML make it a text between two rules.
     """
     header: list[str] = []
+    if not text.startswith("---\n"):
+        return {}, text
     at = 4
     while (end := text.find("\n", at)) > 0:
         line = text[at:end].rstrip()
