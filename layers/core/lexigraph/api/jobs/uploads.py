@@ -43,8 +43,8 @@ async def _only_file(
     file: Annotated[
         UploadFile,
         File(
-            description="txt, md, rst, adoc, html, pdf, docx, odt, pptx, odp, epub, eml, mbox, xlsx, xls, ods, csv, json, jsonl, "
-            "ipynb, vtt, srt, log, man or source code; also compressed (.gz)",
+            description="txt, md, rst, adoc, html, pdf, docx, odt, pptx, odp, epub, eml, mbox, xlsx, xls, ods, csv, json, "
+            "jsonl, ipynb, vtt, srt, log, man or source code; also compressed (.gz)",
             examples=["flow.md"],
         ),
     ],
