@@ -116,6 +116,18 @@ def test_what_stands_below_the_term_asked_for_is_quoted_too(results, question, t
     assert "A shelf: The heat that is reached is lower there." not in texts(question, found)
 
 
+def test_what_stands_below_the_setting_asked_for_comes_before_what_names_it(results):
+    said = "Shelves are bent where it is off."
+    rows = (
+        ("kiln.conf.md", "CheckShelves: Looks at shelves, whatever StrictConeChecking is.", 0.9),
+        ("kiln.conf.md", f"StrictConeChecking: {said}", 0.6),
+    )
+    assert texts("What does StrictConeChecking do?", results(*rows))[0] == f"StrictConeChecking: {said}"
+    # the name of a thing, not of a setting of it
+    of_a_thing = (rows[0], ("kiln.conf.md", f"StrictConeChecking Club: {said}", 0.6))
+    assert texts("What does StrictConeChecking do?", results(*of_a_thing))[0] == rows[0][1]
+
+
 def test_the_best_statement_comes_first_and_what_is_far_below_it_is_not_quoted(results):
     found = results(("a.md", "Alpha is quick.", 0.9), ("b.md", "Beta is quick.", 0.85), ("c.md", "Gamma is quick.", 0.1))
     assert texts("What is blue?", found) == ["Alpha is quick.", "Beta is quick."]

@@ -71,6 +71,13 @@ def test_an_identifier_that_nothing_has_tells_that_it_is_not_there(results):
     assert known >= ANSWERABLE > confidence("Which release addresses CVE-2014-9390?", notes)
 
 
+def test_what_stands_below_the_setting_asked_for_answers_however_little_it_is_like_the_question(results):
+    rows = [("kiln.md", "BatchFiring: Nobody is asked.", 0.9), ("kiln.md", "Doors are shut.", 0.3)]
+    found = results(*rows, cosines={0: 0.3, 1: 0.2}, embedding="minilm-384")
+    assert confidence("What is BatchFiring for?", found) >= ANSWERABLE
+    assert confidence("Which cone, shelf and colour does BatchFiring want?", found) < ANSWERABLE
+
+
 @pytest.mark.parametrize(
     ("uri", "good", "bad"),
     [
@@ -118,6 +125,15 @@ def test_of_a_model_that_is_not_calibrated_cosines_do_not_count(found, embedding
     question = "When does the ferry leave the harbour?"
     assert confidence(question, found(0.1, embedding)) == confidence(question, found(0.9, embedding)) >= ANSWERABLE
     assert confidence("How long must eggs be boiled?", found(0.9, embedding)) < ANSWERABLE
+
+
+@pytest.mark.parametrize(
+    "question", ["What did Ada write about the harbour?", "When did Ada answer?", "What does Ada say about the harbour?"]
+)
+def test_that_somebody_wrote_or_answered_need_not_stand_in_what_was_written(results, question):
+    found = results(("mail.eml", "Ada Cook, 2024-05-03: The harbour is shut.", 0.9), cosines={0: 0.5}, embedding="minilm-384")
+    assert confidence(question, found) >= 0.9
+    assert confidence(question.replace("Ada", "Ben"), found) < ANSWERABLE
 
 
 def test_nothing_found_answers_nothing(results):

@@ -56,13 +56,16 @@ _REASON = re.compile(
 # what a question does with its subject, and how it asks for it: no document need say that
 _REQUEST = re.compile(
     r"^\W*(?:please\W+|can you\W+|could you\W+)?(?:describe|explain|outline|summari[sz]e|introduce|tell me about)\b"
-    r"|\bsays?(?= (?:about|of|on)\b)"
+    r"|\bsays?(?= (?:about|of|on)\b)|\b(?:answers?|asks?|repl(?:y|ies)|responds?|speaks?|talks?|writes?)(?= about\b)"
+    r"|\b(?:answer|reply|respond)(?=\W*$)"
     r"|^\s*请?(?:你)?(?:描述|说明|介绍|解释|概述|总结|讲讲|说说)(?:一下)?|^\s*请"
     r"|什么时候|什么样|为什么|是什么|有哪些|什么|哪里|哪儿|哪些|哪个|怎么样|怎么|如何|怎样|多少|几点|吗|呢|谁"
     r"|[をについ]*て?(?:説明|教え|紹介)して(?:ください|下さい)?|とは何(?:ですか)?|何ですか|誰が|いつ|どこ|なぜ|どのように"
     r"|^\W*(?:опишите|объясните|расскажите о|beschreiben? sie|erkläre?n? sie|beschreibe|erkläre|décri[st]|expliquez?)\b",
     re.IGNORECASE,
 )
+_INNER_CAPITAL = re.compile(r"\b[A-Za-z]*[a-z][A-Z]\w*")
+_NAMED_ALONE = re.compile(r"(?:^|, )(\w+)(?!\w)(?! [A-Z])")  # of terms; a name of several words is that of a thing
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re.IGNORECASE)
@@ -135,10 +138,12 @@ class Asked:
 
     def is_defined_by(self, c: Candidate) -> bool:
         """Tell whether a statement stands below a term or signature that has an identifier of the question."""
-        if not self.identifiers:
-            return False
-        *above, _ = (c.citation.resolved or c.citation.text).split(": ")
-        return share_held(self.identifiers, " ".join(part for part in above if len(part) <= _OF_A_TERM)) > 0
+        return bool(self.identifiers) and share_held(self.identifiers, " ".join(_terms(c))) > 0
+
+    def is_set_by(self, c: Candidate) -> bool:
+        """Tell whether a statement stands below a setting or function that the question names: ``StrictHostKeyChecking``."""
+        names = frozenset(_INNER_CAPITAL.findall(self.text))
+        return bool(names) and not names.isdisjoint(name for term in _terms(c) for name in _NAMED_ALONE.findall(term))
 
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
@@ -172,6 +177,12 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
     sought = identifiers(question).union(word.casefold() for word in written)
     return Asked(question, worth, focus, frozenset(names & known), sought, frozenset(counts), sides)
+
+
+def _terms(c: Candidate) -> list[str]:
+    """Return the terms, headings and signatures that a statement stands below."""
+    *above, _ = (c.citation.resolved or c.citation.text).split(": ")
+    return [term for term in above if len(term) <= _OF_A_TERM]
 
 
 def _acronyms(words: Iterable[str]) -> list[str]:

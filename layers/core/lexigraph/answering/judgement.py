@@ -17,6 +17,7 @@ from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
 SURE = 0.75  # from this confidence on a reader need not be told of doubt; the explorer's is the same
+_DEFINES = 0.7  # likeness, at least, of what stands below the setting that is asked about, whatever it says of it
 _ENOUGH = 2.5  # rare words of the question in one statement that are all that can be asked of it
 
 
@@ -81,12 +82,12 @@ def _said(
     if not (whole := min(asked.mass(words), _ENOUGH)):
         return 1.0
     shares = [min(1.0, asked.mass(words & (c.about | of_told)) / whole) for c in found]
-    return max(share * (_likeness(c) if by_likeness else 1.0) for share, c in zip(shares, found, strict=True))
+    return max(share * (_likeness(asked, c) if by_likeness else 1.0) for share, c in zip(shares, found, strict=True))
 
 
-def _likeness(c: Candidate) -> float:
+def _likeness(asked: Asked, c: Candidate) -> float:
     """Return how like the question a statement is, or its chunk where the search compared only that."""
-    return max(0.0, (c.around if c.cosine is None else c.cosine) or 0.0)
+    return max(_DEFINES * asked.is_set_by(c), (c.around if c.cosine is None else c.cosine) or 0.0)
 
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
