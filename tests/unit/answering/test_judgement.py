@@ -131,7 +131,8 @@ def test_of_a_model_that_is_not_calibrated_cosines_do_not_count(found, embedding
     "question", ["What did Ada write about the harbour?", "When did Ada answer?", "What does Ada say about the harbour?"]
 )
 def test_that_somebody_wrote_or_answered_need_not_stand_in_what_was_written(results, question):
-    found = results(("mail.eml", "Ada Cook, 2024-05-03: The harbour is shut.", 0.9), cosines={0: 0.5}, embedding="minilm-384")
+    mail = ("mail.eml", "Ada Cook, 2024-05-03: The harbour is shut.", 0.9)
+    found = results(mail, cosines={0: 0.5}, embedding="minilm-384")
     assert confidence(question, found) >= 0.9
     assert confidence(question.replace("Ada", "Ben"), found) < ANSWERABLE
 
