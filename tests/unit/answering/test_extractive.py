@@ -128,6 +128,16 @@ def test_what_stands_below_the_setting_asked_for_comes_before_what_names_it(resu
     assert texts("What does StrictConeChecking do?", results(*of_a_thing))[0] == rows[0][1]
 
 
+def test_behind_a_question_that_is_quoted_stands_what_was_answered(results):
+    asks = "Ada: Who takes over the kiln while Ben is away?"
+    found = results(
+        ("talk.vtt", asks, 0.9), ("talk.vtt", "Cleo: I can.", 0.2), ("talk.vtt", "Ada: Next point, the shelves.", 0.1)
+    )
+    assert texts("Who takes over the kiln?", found) == [asks, "Cleo: I can."]
+    elsewhere = results(("talk.vtt", asks, 0.9), ("other.vtt", "Cleo: I can.", 0.2))
+    assert texts("Who takes over the kiln?", elsewhere) == [asks]
+
+
 def test_the_best_statement_comes_first_and_what_is_far_below_it_is_not_quoted(results):
     found = results(("a.md", "Alpha is quick.", 0.9), ("b.md", "Beta is quick.", 0.85), ("c.md", "Gamma is quick.", 0.1))
     assert texts("What is blue?", found) == ["Alpha is quick.", "Beta is quick."]

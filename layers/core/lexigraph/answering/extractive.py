@@ -33,6 +33,7 @@ _CARRIES = 0.4  # of the most likeness to the question that something found has:
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _LINE = 4  # words of a line that leads to a list; a heading has fewer
 _BEGINNING, _SENTENCE = 1_000, 8  # characters of a document, words of what says there what it is about
+_REPLY = 100  # characters at most between what asks and what answers it
 _NEAREST = 3  # quoted below an answer that says "not found"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATIONS = frozenset("not no nor never neither none nobody nothing without cannot t".split())
@@ -145,6 +146,8 @@ class _Selection:
             behind = _LISTED if listed else _CHAINED if linked else _NEAR
             if best - worth <= behind and (listed or ((linked or self._carries(c)) and len(self.chosen) < _FOR_WORTH)):
                 self._take(c)
+        for group in list(self.chosen):
+            self._reply(group[0])
         for group in list(self.chosen) if self.asked.for_several else ():
             self._enumerate(group[0])
         self._name(best)
@@ -177,6 +180,13 @@ class _Selection:
         for c in self.order:
             self._take(c)
         return self.chosen
+
+    def _reply(self, question: Candidate) -> None:
+        """Quote behind a statement that asks something what follows it: in talks that is the answer."""
+        if question.citation.text.rstrip(_BEHIND_END).endswith("?"):
+            behind = ((c.citation.start - question.citation.end, c) for c in self.order if c.home == question.home)
+            near = [(gap, c.place, c) for gap, c in behind if 0 <= gap <= _REPLY]
+            self._take_first(c for *_, c in sorted(near, key=lambda one: one[:2]))
 
     def _enumerate(self, item: Candidate) -> None:
         """Quote what else is listed below the line that an item stands under."""
