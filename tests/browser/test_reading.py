@@ -4,7 +4,7 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -130,32 +130,36 @@ def test_what_is_named_in_the_sources_stands_in_what_is_shown_of_them(window: Wi
     assert [name for name in named if name.casefold() not in shown] == []
 
 
-def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_asked_for(
-    window: Window, tmp_path: Path, shared: Path
-) -> None:
+@pytest.fixture
+def written(tmp_path: Path, shared: Path) -> Iterator[Server]:
+    """A server whose answers a model writes; asked for before the window, so that this is closed first."""
     demo_data(tmp_path, shared)
     with ScriptedLLMServer("The Heron Team owns it [S1].") as model:
         options = f'{{"base_url": "{model.base_url}"}}'
         served = Server(tmp_path, 0, "--open", LEXIGRAPH_LLM="openai:any", LEXIGRAPH_LLM_OPTIONS=options)
-        try:
-            one = window(server=served).open()
-            one.ask("Who owns Tidewater?")
-            expect(one.page.locator(".source .label")).to_have_text(["S1"])
-            expect(one.page.locator(".source")).to_contain_text("Tidewater is owned by the Heron Team.")
-            chips = one.page.locator(".named .chip")
-            named = chips.evaluate_all("all => all.map(chip => chip.firstChild.textContent.trim())")
-            assert sorted(named) == ["Heron Team", "Tidewater"]
-            one.check()
+        yield served
+        served.close()
 
-            more = one.page.locator(".rest > summary")
-            count = int(more.inner_text().split()[0])
-            more.click()
-            expect(one.page.locator(".source")).to_have_count(1 + count)
-            assert count > 20
-            more.click()
-            expect(one.page.locator(".source")).to_have_count(1)
-        finally:
-            served.close()
+
+def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_asked_for(
+    written: Server, window: Window
+) -> None:
+    one = window(server=written).open()
+    one.ask("Who owns Tidewater?")
+    expect(one.page.locator(".source .label")).to_have_text(["S1"])
+    expect(one.page.locator(".source")).to_contain_text("Tidewater is owned by the Heron Team.")
+    chips = one.page.locator(".named .chip")
+    named = chips.evaluate_all("all => all.map(chip => chip.firstChild.textContent.trim())")
+    assert sorted(named) == ["Heron Team", "Tidewater"]
+    one.check()
+
+    more = one.page.locator(".rest > summary")
+    count = int(more.inner_text().split()[0])
+    more.click()
+    expect(one.page.locator(".source")).to_have_count(1 + count)
+    assert count > 20
+    more.click()
+    expect(one.page.locator(".source")).to_have_count(1)
 
 
 def test_a_citation_leads_to_exactly_the_words_that_the_api_tells(window: Window, server: Server) -> None:

@@ -37,7 +37,7 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
   const [lit, setLit] = useState("");
   const [all, setAll] = useState(false);
   const [shown, rest] = useMemo(() => parted(answer), [answer.sources, answer.done]);
-  const places = usePlaces(all ? answer.sources : shown);
+  const places = usePlaces(shown);
   const folded = useRef<HTMLDetailsElement>(null);
   const none = answer.done !== undefined && standing(answer.done) === "none";
   const anchor = (label: string) => `source-${search}-${label}`;
