@@ -22,8 +22,6 @@ export interface Upload {
   passes: boolean;
   /** The server has it already, as it is. */
   unchanged: boolean;
-  /** The document it became; empty for a file of several. */
-  document: string;
 }
 
 export const uploads = signal<readonly Upload[]>([]);
@@ -57,7 +55,7 @@ export function choose(files: readonly { file: File; path: string }[]): void {
       const twice = counts.get(f.file.name)!.length > 1 || taken.has(f.file.name);
       const name = twice && f.path ? f.path.replaceAll("/", " - ") : f.file.name;
       const reason = refusal(f.file, name);
-      return { key: ++keys, name, file: f.file, state: reason ? "failed" : "chosen", estimate: null, job: "", event: null, reason, passes: false, unchanged: false, document: "" };
+      return { key: ++keys, name, file: f.file, state: reason ? "failed" : "chosen", estimate: null, job: "", event: null, reason, passes: false, unchanged: false };
     });
   uploads.value = [...uploads.value, ...chosen];
   void estimate(chosen.filter((u) => u.state === "chosen"));
@@ -99,6 +97,11 @@ async function estimateOf(u: Upload): Promise<[Schema["EstimateReply"] | null, s
 
 export function drop(key: number): void {
   uploads.value = uploads.value.filter((u) => u.key !== key);
+}
+
+/** Take what came in by a name off the list: the document was deleted. */
+export function forget(name: string): void {
+  uploads.value = uploads.value.filter((u) => u.name !== name || u.state !== "done");
 }
 
 /** Take what is over, or was never sent, off the list. */

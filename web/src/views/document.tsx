@@ -4,6 +4,7 @@ import { get, remove, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
 import { DocumentText, type Heading, type PageStart } from "../document/text";
 import type { Stretch, Verbatim } from "../document/blocks";
+import { forget } from "../ingest/uploads";
 import { PdfPanel } from "../document/pdf-panel";
 import { Copy } from "../parts/copy";
 import { Facts, Failure, absent, Loading, Notice, fileOf, number, when } from "../parts/basics";
@@ -45,10 +46,12 @@ function stretch(at: string | null): Stretch | null {
   return from && till && Number(till) > Number(from) ? { start: Number(from), end: Number(till) } : null;
 }
 
-/** Leave a document that was deleted: the list tells of it. */
-function gone(what: string): void {
+/** Leave a document that was deleted: the list tells of it, narrowed as it was. */
+function gone(doc: Doc, what: string): void {
   told.value = what;
-  go(to("documents"), { replace: true });
+  forget(fileOf(doc.uri));
+  const { view, href } = wayBack();
+  go(view === "documents" ? href : to("documents"), { replace: true });
 }
 
 function Read({ doc, marked }: { doc: Doc; marked: Stretch | null }) {
@@ -264,7 +267,7 @@ function Delete({ doc }: { doc: Doc }) {
   const run = () => {
     setState({ busy: true });
     remove("/documents/{document_id}", { path: { document_id: doc.id } }).then(
-      (reply) => gone(reply.removed ? texts.document.deleted(title) : texts.document.deleteLater),
+      (reply) => gone(doc, reply.removed ? texts.document.deleted(title) : texts.document.deleteLater),
       (error: unknown) => setState({ busy: false, error: asApiError(error) }),
     );
   };
