@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
     expect(job.locator("summary")).to_contain_text("broken.pdf")
     job.locator("summary").click()
     expect(job.locator(".events")).to_be_visible()
-    assert job.inner_text().count("amaged, or not a pdf file") == 1
+    assert job.inner_text().count("amaged, or not of type pdf") == 1
     one.check()
 
 

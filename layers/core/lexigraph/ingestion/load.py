@@ -342,7 +342,7 @@ def _reason(error: Exception, type_: str) -> str:
             return _os_reason(error)
         case _:
             # the message may quote the file
-            return f"is damaged, or not a {type_} file ({type(error).__name__})"
+            return f"is damaged, or not of type {type_} ({type(error).__name__})"
 
 
 @cache

@@ -235,7 +235,7 @@ def test_stray_control_characters_are_cleaned_away(tmp_path: Path, settings: Set
 
 @pytest.mark.parametrize("content", [b"%PDF-1.7 nothing", b"hello", b"\x00" * 100, files.pdf([["Some text."]])[:200]])
 def test_a_broken_pdf_is_said(tmp_path: Path, settings: Settings, content: bytes) -> None:
-    assert reason(put(tmp_path, "a.pdf", content), settings).startswith("is damaged, or not a pdf file (")
+    assert reason(put(tmp_path, "a.pdf", content), settings).startswith("is damaged, or not of type pdf (")
 
 
 def test_a_pdf_with_a_damaged_table_of_contents_is_still_read(tmp_path: Path, settings: Settings) -> None:
@@ -284,10 +284,10 @@ def test_a_broken_office_file_is_said(tmp_path: Path, settings: Settings, name: 
 
 
 def test_the_wrong_office_format_is_said(tmp_path: Path, settings: Settings) -> None:
-    assert reason(put(tmp_path, "a.docx", XLSX), settings).startswith("is damaged, or not a docx file")
-    assert reason(put(tmp_path, "a.xlsx", DOCX), settings).startswith("is damaged, or not a xlsx file")
-    assert reason(put(tmp_path, "a.pptx", DOCX), settings).startswith("is damaged, or not a pptx file")
-    assert reason(put(tmp_path, "a.epub", DOCX), settings).startswith("is damaged, or not a epub file")
+    assert reason(put(tmp_path, "a.docx", XLSX), settings).startswith("is damaged, or not of type docx")
+    assert reason(put(tmp_path, "a.xlsx", DOCX), settings).startswith("is damaged, or not of type xlsx")
+    assert reason(put(tmp_path, "a.pptx", DOCX), settings).startswith("is damaged, or not of type pptx")
+    assert reason(put(tmp_path, "a.epub", DOCX), settings).startswith("is damaged, or not of type epub")
 
 
 def test_an_encrypted_or_old_office_file_asks_to_be_saved_anew(tmp_path: Path, settings: Settings) -> None:
@@ -317,7 +317,7 @@ def test_an_archive_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path: 
 
 def test_an_archive_whose_directory_lies_is_refused(tmp_path: Path, settings: Settings) -> None:
     content = files.claiming(files.with_part(DOCX, "word/media/big.bin", b"\x00" * 30_000_000), "word/media/big.bin", 100)
-    assert reason(put(tmp_path, "a.docx", content), settings).startswith("is damaged, or not a docx file (")
+    assert reason(put(tmp_path, "a.docx", content), settings).startswith("is damaged, or not of type docx (")
 
 
 @pytest.mark.parametrize(

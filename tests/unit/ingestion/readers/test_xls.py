@@ -98,10 +98,10 @@ def test_what_programs_export_by_that_name_is_read_as_what_it_is(other: bytes) -
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"a,b\n1,2\n", "is damaged, or not a xls file: save it as .xlsx, or name it .csv if it is one"),
+        (b"a,b\n1,2\n", "is damaged, or not of type xls: save it as .xlsx, or name it .csv if it is one"),
         (xls_of(record(0x2F, bytes(6)), {"S": b""}), "is encrypted: save it again without a password"),
         (xls_of(b"", {"S": b""}, version=0x400), "is damaged, or older than Excel 5.0: save it as .xlsx"),
-        (files.compound(b"", "WordDocument"), "is damaged, encrypted or not a xls file (no workbook in it)"),
+        (files.compound(b"", "WordDocument"), "is damaged, encrypted or not of type xls (no workbook in it)"),
         (xls_of(b"", {"S": record(0x204, at(0, 256) + old_text("x"))}), "is damaged: it has more than 256 columns"),
         (xls_of(record(0xFC, struct.pack("<II", 1, 9)), {"S": b""}), "is damaged: a text ends too early"),
         (xls_of(b"", {"S": record(0x204, at(0, 0)) + record(0x207)}), "is damaged: a text ends too early"),

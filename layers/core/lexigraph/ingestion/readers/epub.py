@@ -34,7 +34,7 @@ def read_epub(data: bytes, settings: Settings) -> Parsed:
         package = container.find(".//{*}rootfile").get("full-path") if container is not None else ""
         root = parts.root(package)
         if root is None:
-            raise InvalidInput("is damaged, or not a epub file (no package in it)")
+            raise InvalidInput("is damaged, or not of type epub (no package in it)")
         builder = TextBuilder(settings)
         pages = [path for path in _pages(root, posixpath.dirname(package)) if path in names]
         if len(pages) > settings.max_pages:

@@ -27,7 +27,7 @@ def read_xlsx(data: bytes, settings: Settings) -> Parsed:
         parts = Parts(archive, settings)
         book = parts.root(_BOOK)
         if book is None:
-            raise InvalidInput("is damaged, or not a xlsx file (no workbook in it)")
+            raise InvalidInput("is damaged, or not of type xlsx (no workbook in it)")
         related = parts.related(_BOOK)
         cells = _Cells(parts, book, settings)
         builder = TextBuilder(settings)

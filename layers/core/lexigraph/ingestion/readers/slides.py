@@ -48,7 +48,7 @@ def _slides(parts: Parts) -> list[str]:
     """Return the paths of the slides in their order. Raise ``InvalidInput`` for what is no slide deck."""
     root = parts.root(_DECK)
     if root is None:
-        raise InvalidInput("is damaged, or not a pptx file (no presentation in it)")
+        raise InvalidInput("is damaged, or not of type pptx (no presentation in it)")
     related = parts.related(_DECK)
     return [related[id_][1] for id_ in map(reference, root.iter("{*}sldId")) if id_ in related]
 

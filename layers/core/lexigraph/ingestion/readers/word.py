@@ -51,7 +51,7 @@ def read_docx(data: bytes, settings: Settings) -> Parsed:
         core = parts.core()
     body = None if document is None else document.find(f"{_W}body")
     if body is None:
-        raise InvalidInput("is damaged, or not a docx file (no document in it)")
+        raise InvalidInput("is damaged, or not of type docx (no document in it)")
     for twice in list(body.iter(_FALLBACK)):  # a text box is there once for old readers, once for new ones
         twice.getparent().remove(twice)
     builder = TextBuilder(settings)

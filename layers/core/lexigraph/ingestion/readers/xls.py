@@ -40,7 +40,7 @@ def read_xls(data: bytes, settings: Settings) -> Parsed:
     if b"<table" in data[:_BEGINNING].lower():
         return read_html(data, settings)
     if not data.startswith(OLD_OFFICE):
-        raise InvalidInput("is damaged, or not a xls file: save it as .xlsx, or name it .csv if it is one")
+        raise InvalidInput("is damaged, or not of type xls: save it as .xlsx, or name it .csv if it is one")
     book = _Book(_stream(data, ("Workbook", "Book")), settings)
     builder = TextBuilder(settings)
     for name, position in book.sheets:
@@ -89,7 +89,7 @@ def _stream(data: bytes, names: Sequence[str]) -> bytes:
         elif name in names:
             pieces = _chained(start, _numbers(whole(minis)), len(small) // _MINI_BYTES)
             return b"".join(small[n * _MINI_BYTES : (n + 1) * _MINI_BYTES] for n in pieces)[:length]
-    raise InvalidInput("is damaged, encrypted or not a xls file (no workbook in it)")
+    raise InvalidInput("is damaged, encrypted or not of type xls (no workbook in it)")
 
 
 def _numbers(raw: bytes) -> Sequence[int]:
