@@ -280,7 +280,7 @@ def test_a_page_that_cannot_be_read_is_counted_and_the_others_are_kept(tmp_path:
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx", "a.epub", "a.odt", "a.ods", "a.odp"])
 @pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04 not really", DOCX[: len(DOCX) // 2], files.pdf([["x"]])])
 def test_a_broken_office_file_is_said(tmp_path: Path, settings: Settings, name: str, content: bytes) -> None:
-    assert reason(put(tmp_path, name, content), settings) == f"is damaged, or not a {name[2:]} file (BadZipFile)"
+    assert reason(put(tmp_path, name, content), settings) == f"is damaged, or not of type {name[2:]} (BadZipFile)"
 
 
 def test_the_wrong_office_format_is_said(tmp_path: Path, settings: Settings) -> None:
