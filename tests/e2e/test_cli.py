@@ -338,6 +338,10 @@ def test_code_is_shown_with_its_lines_and_prose_on_one() -> None:
         "         echo $line",
         "     done",
     ]
+    mail = replace(labelled, metadata={"author": "Ada Cook", "date": "2024-05-03T09:12:44+01:00"})
+    assert shown(print_sources, replace(answer, citations=(mail,))).splitlines()[2] == (
+        "[S1] Shells, Ada Cook, 2024-05-03  /shells.md, characters 9-60"
+    )
     checked = replace(answer, unsupported=(Unsupported("It takes 9 steps [S1].", "number", ("S1",), "not in it: 9"),))
     assert shown(print_unsupported, answer, left_out=False) == ""
     assert shown(print_unsupported, checked, left_out=False).splitlines()[1:] == [

@@ -26,9 +26,16 @@ def print_sources(console: Console, response: QueryResponse) -> None:
         console.print("\nSources")
     for c in response.citations:
         place = f"{short_path(c.uri)}, characters {c.start}-{c.end}" if c.uri else "given with the question"
-        console.print(Text.assemble((f"[{c.label}] ", "cyan"), f"{one_line(c.title)}  ", (place, "dim")), soft_wrap=True)
+        title = ", ".join([one_line(c.title), *_written(c)])
+        console.print(Text.assemble((f"[{c.label}] ", "cyan"), f"{title}  ", (place, "dim")), soft_wrap=True)
         if not response.extractive:
             _print_quote(console, c)
+
+
+def _written(c: Citation) -> list[str]:
+    """Return who wrote a message and on which day: many of them have one subject."""
+    written = [str(c.metadata.get(name, "")) for name in ("author", "date")]
+    return [one_line(written[0]), written[1][:10]] if all(written) else []
 
 
 def print_unsupported(console: Console, response: QueryResponse, *, left_out: bool) -> None:
