@@ -137,6 +137,14 @@ def test_that_somebody_wrote_or_answered_need_not_stand_in_what_was_written(resu
     assert confidence(question.replace("Ada", "Ben"), found) < ANSWERABLE
 
 
+@pytest.mark.parametrize("called", ["the document", "these documents", "the e-mail", "my notebook", "the transcript"])
+def test_what_a_question_calls_its_sources_need_not_stand_in_them(results, called):
+    found = results(("kiln.ipynb", "Missing cones are taken to be six.", 0.9), cosines={0: 0.4}, embedding="minilm-384")
+    answerable = confidence(f"What does {called} do with missing cones?", found)
+    assert answerable == confidence("What does it do with missing cones?", found) >= ANSWERABLE
+    assert confidence("What does the harbour do with missing cones?", found) < answerable
+
+
 def test_nothing_found_answers_nothing(results):
     assert confidence("Who?", results()) == 0.0
 

@@ -58,6 +58,7 @@ _REQUEST = re.compile(
     r"^\W*(?:please\W+|can you\W+|could you\W+)?(?:describe|explain|outline|summari[sz]e|introduce|tell me about)\b"
     r"|\bsays?(?= (?:about|of|on)\b)|\b(?:answers?|asks?|repl(?:y|ies)|responds?|speaks?|talks?|writes?)(?= about\b)"
     r"|\b(?:answer|reply|respond)(?=\W*$)"
+    r"|\b(?:the|this|that|these|those|my|our) (?:documents?|e-?mails?|notebooks?|transcripts?)\b"
     r"|^\s*请?(?:你)?(?:描述|说明|介绍|解释|概述|总结|讲讲|说说)(?:一下)?|^\s*请"
     r"|什么时候|什么样|为什么|是什么|有哪些|什么|哪里|哪儿|哪些|哪个|怎么样|怎么|如何|怎样|多少|几点|吗|呢|谁"
     r"|[をについ]*て?(?:説明|教え|紹介)して(?:ください|下さい)?|とは何(?:ですか)?|何ですか|誰が|いつ|どこ|なぜ|どのように"
