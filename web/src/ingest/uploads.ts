@@ -35,7 +35,7 @@ const AT_ONCE = 2;
 const POLL = 700;
 const LONGEST_PAUSE = 5_000;
 // readers of these need the file itself; the estimate takes text
-const BINARY = /\.(pdf|docx|xlsx|xls|pptx|odt|ods|odp|epub|gz)$/i;
+const BINARY = /\.(pdf|docx|xlsx|xls|pptx|odt|ods|odp|epub|jsonl\.gz)$/i;
 const NOT_UTF8 = /[\0\ufffd]/; // the server finds out what it is
 let keys = 0;
 
