@@ -36,7 +36,8 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
   const { answer } = asking;
   const [lit, setLit] = useState("");
   const [all, setAll] = useState(false);
-  const [shown, rest] = useMemo(() => parted(answer), [answer.sources, answer.done]);
+  const cited = citedBy(answer);
+  const [shown, rest] = useMemo(() => parted(answer.sources, cited), [answer.sources, cited]);
   const places = usePlaces(shown);
   const folded = useRef<HTMLDetailsElement>(null);
   const none = answer.done !== undefined && standing(answer.done) === "none";
@@ -52,7 +53,7 @@ export function AnswerPane({ asking, search, comparing, others, children }: Prop
   const list = (
     <>
       <Sources {...cards} sources={shown} />
-      {rest.length > 0 && (
+      {answer.done && rest.length > 0 && (
         <details class="rest" onToggle={(e) => setAll(e.currentTarget.open)}>
           <summary>{texts.ask.uncited(rest.length)}</summary>
           {all && <Sources {...cards} sources={rest} />}
@@ -275,10 +276,13 @@ function After({ answer, comparing, named = [] }: { answer: Answer; comparing: b
   );
 }
 
+/** Return the labels that an answer cites, between blanks; those of its text so far while it is written. */
+const citedBy = ({ done, text }: Answer) => [...new Set(done ? done.references.map((r) => r.label) : text.match(/\bS\d+\b/g))].join(" ");
+
 /** Part the sources into those that the answer cites and the rest: a language model is offered hundreds. */
-function parted({ sources, done }: Answer): [Source[], Source[]] {
-  const cited = new Set(done?.references.map((r) => r.label));
-  const first = cited.size ? sources.filter((s) => cited.has(s.label)) : sources.slice(0, FIRST);
+function parted(sources: readonly Source[], cited: string): [Source[], Source[]] {
+  const labels = new Set(cited.split(" "));
+  const first = cited ? sources.filter((s) => labels.has(s.label)) : sources.slice(0, FIRST);
   return [first, sources.filter((s) => !first.includes(s))];
 }
 

@@ -83,7 +83,8 @@ class Asked:
     ``worth`` is how rare each of its words is among that, 0 to 1: a word that nothing says has more than any other.
     ``focus`` are its words that say what is asked for, not of what; ``names`` those that something found is named by;
     ``identifiers`` its words that are no words of a language and its acronyms, in lower case; ``found`` the words that
-    something found has; ``sides`` the things that it compares.
+    something found has; ``sides`` the things that it compares; ``settings`` its words that are written as names of settings
+    and functions are: ``StrictHostKeyChecking``.
     """
 
     text: str
@@ -93,6 +94,7 @@ class Asked:
     identifiers: frozenset[str]
     found: frozenset[str]
     sides: tuple[Side, ...] = ()
+    settings: frozenset[str] = frozenset()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -142,9 +144,10 @@ class Asked:
         return bool(self.identifiers) and share_held(self.identifiers, " ".join(_terms(c))) > 0
 
     def is_set_by(self, c: Candidate) -> bool:
-        """Tell whether a statement stands below a setting or function that the question names: ``StrictHostKeyChecking``."""
-        names = frozenset(_INNER_CAPITAL.findall(self.text))
-        return bool(names) and not names.isdisjoint(name for term in _terms(c) for name in _NAMED_ALONE.findall(term))
+        """Tell whether a statement stands below a setting or function that the question names."""
+        if not self.settings:
+            return False
+        return not self.settings.isdisjoint(name for term in _terms(c) for name in _NAMED_ALONE.findall(term))
 
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
@@ -177,7 +180,8 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
     sought = identifiers(question).union(word.casefold() for word in written)
-    return Asked(question, worth, focus, frozenset(names & known), sought, frozenset(counts), sides)
+    settings = frozenset(_INNER_CAPITAL.findall(question))
+    return Asked(question, worth, focus, frozenset(names & known), sought, frozenset(counts), sides, settings)
 
 
 def _terms(c: Candidate) -> list[str]:
