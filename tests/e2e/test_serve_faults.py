@@ -67,7 +67,7 @@ def test_half_requests_do_not_stop_a_server_and_it_logs_none_of_them(tmp_path: P
         slow = [socket.create_connection((host, int(port)), timeout=SECONDS) for _ in range(600)]
         for number, connection in enumerate(slow):
             held.enter_context(connection).sendall(half + b"\r\n{" * (number % 2))
-        assert [httpx.get(f"{server.url}/health", timeout=5, verify=False).status_code for _ in range(5)] == [200] * 5
+        assert [httpx.get(f"{server.url}/health", timeout=SECONDS, verify=False).status_code for _ in range(5)] == [200] * 5
         ready = select.poll()
         for connection in slow:
             ready.register(connection, select.POLLIN)

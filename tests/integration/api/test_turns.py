@@ -15,7 +15,7 @@ from tests.integration.api.test_faults import Embedder, served, silent
 from tests.server import Api
 
 MANY = 240
-SOON = 5.0
+REFUSED = "100 requests of this tenant are already waiting"
 QUESTION = {"question": "Who leads the Heron Team?"}
 MULTIHOP = {"query": "Who leads the Heron Team?", "db_name": "fractal_db", "namespace": "default"}
 CALL = {"name": "hm_recall", "arguments": {"query": "Heron Team"}}
@@ -54,16 +54,13 @@ def asking(api: Api, path: str, body: object, until: Event) -> Iterator[list[htt
     assert len(came) == MANY
 
 
-def is_served_soon(api: Api) -> None:
-    """Another tenant is answered as if it were alone."""
+def is_served_first(api: Api, came: list[httpx.Response]) -> None:
+    """Another tenant is answered while all that hang are still waiting."""
     other = api.client("another")
     for path in ("/documents", "/jobs", "/health"):
-        began = time.monotonic()
         assert other.get(path).status_code == 200
-        assert time.monotonic() - began < SOON, path
-    began = time.monotonic()
     assert other.post("/retrieve/bm25", json=QUESTION).status_code == 200
-    assert time.monotonic() - began < SOON
+    assert all(reply.status_code == 429 or REFUSED in reply.text for reply in came)
 
 
 @pytest.mark.slow
@@ -72,10 +69,10 @@ def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_ar
     over = Event()
     embedder = Embedder(lambda: over.wait(40))
     with served(tmp_path, embedder=embedder, api_deadline=30.0) as api, asking(api, *HEAVY[kind], over) as came:
-        is_served_soon(api)
+        is_served_first(api, came)
         told = Counter(reply.status_code for reply in came)
         if kind == "a tool":
-            assert sum("100 requests of this tenant are already waiting" in reply.text for reply in came) > 50
+            assert sum(REFUSED in reply.text for reply in came) > 50
             return
         assert told[429] > 50, told
         assert {reply.headers["retry-after"] for reply in came if reply.status_code == 429} == {"5"}
@@ -89,9 +86,7 @@ def test_questions_that_hang_keep_no_search_without_the_graph_waiting(tmp_path: 
         try:
             asked = [pool.submit(client.post, "/retrieve/traversal", json=QUESTION) for _ in range(8)]
             time.sleep(0.5)
-            began = time.monotonic()
             assert client.post("/retrieve/bm25", json=QUESTION).status_code == 200
-            assert time.monotonic() - began < SOON
             assert not any(each.done() for each in asked)
         finally:
             over.set()
@@ -103,8 +98,8 @@ def test_questions_of_one_tenant_to_a_model_that_hangs_keep_no_other_waiting(tmp
     asked = {**QUESTION, "stream": stream}
     with (
         silent() as model,
-        served(tmp_path, model=model, api_deadline=15.0) as api,
+        served(tmp_path, model=model, api_deadline=20.0) as api,
         asking(api, "/query", asked, Event()) as came,
     ):
-        is_served_soon(api)
+        is_served_first(api, came)
         assert Counter(reply.status_code for reply in came)[429] > 50

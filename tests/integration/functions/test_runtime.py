@@ -33,7 +33,8 @@ HARBOUR = "# Harbour Office\n\nThe Harbour Office runs Lighthouse.\n\nTove Lund 
 LONG = HARBOUR + "\n".join(
     section(f"Room {n}", f"The Harbour Office keeps Granite {n} in room {n}. Tove Lund built it.") for n in range(40)
 )
-GATEWAY = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "2"}  # nobody carries out what is waited for
+GATEWAY = {"LEXIGRAPH_API_AUTH": "gateway"}
+WAITS = {"manage": "8"}  # until its deadline, as nobody carries out what it is asked for
 # what the functions behind the gateway answer to their payloads where nothing was ingested
 ANSWERED = {
     "query": {"query.health": 200, "query.jobs": 200, "query.retrieve": 200, "query.query": 200},
@@ -66,7 +67,8 @@ def check_warm_up(name: str, function: LambdaRuntime) -> None:
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ON_THE_WAY])
 def test_every_function_starts_under_the_runtime_client_and_answers_a_warm_up(tmp_path: Path, name: str) -> None:
-    with deployed(tmp_path, aws=True, **GATEWAY), LambdaRuntime(name, environment()) as function:
+    settings = {**GATEWAY, "LEXIGRAPH_API_DEADLINE": WAITS.get(name, "60")}
+    with deployed(tmp_path, aws=True, **settings), LambdaRuntime(name, environment()) as function:
         check_warm_up(name, function)
         for payload, status in ANSWERED.get(name, {}).items():
             reply = function.invoke(event(payload)).reply

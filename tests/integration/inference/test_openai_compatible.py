@@ -406,7 +406,7 @@ def test_a_server_that_says_nothing_is_given_up_soon() -> None:
         began = time.monotonic()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         assert OpenAICompatible("any", Server(url)).standing(0.2) == Standing(), "it may be at work"
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize(
