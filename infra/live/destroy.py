@@ -193,7 +193,7 @@ def empty(s3: Any, bucket: str) -> None:
             raise
 
 
-def main() -> int:
+def main(look_seconds: float = _LOOK_SECONDS) -> int:
     """Return 0 when it is gone, or there was none; 1 when a stack stays, 2 when nobody agreed."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     asked = given("Takes a deployment down.")
@@ -202,7 +202,7 @@ def main() -> int:
     except Failed as error:
         sys.stderr.write(f"destroy: {error}\n")
         return 2
-    destruction = Destruction(account, asked)
+    destruction = Destruction(account, asked, look_seconds=look_seconds)
     destruction.tell()
     if not destruction.agreed():
         sys.stderr.write("destroy: nothing was done; YES=1 does not ask\n")

@@ -256,7 +256,7 @@ def test_destroy_asks_for_the_name(server: AccountServer, monkeypatch: pytest.Mo
     deployed(server, stacks)
     monkeypatch.setattr("builtins.input", lambda _: typed)
     monkeypatch.setattr("sys.argv", ["destroy"])
-    assert destroy.main() == code
+    assert destroy.main(look_seconds=0.01) == code
     assert bool(stacks.gone) == (code == 0)
 
 
