@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from uuid import uuid4
 
@@ -32,6 +33,7 @@ class Bench:
     """The command line with a cluster, its loader and a bucket at hand; the rest lies in a folder."""
 
     folder: Path
+    pages: Path
     cluster: NeptuneStandIn
     loader: Loader
     aws: AwsServer
@@ -44,7 +46,7 @@ class Bench:
     @property
     def load(self) -> list[str | Path]:
         to = self.aws.s3(self.bucket, "bulk")
-        return ["bulk", "load", self.folder / "pages", "--out", self.folder / "load", "--to", to, "--role", ROLE]
+        return ["bulk", "load", self.pages, "--out", self.folder / "load", "--to", to, "--role", ROLE]
 
     def run(self, *arguments: str | Path) -> Outcome:
         return here(*arguments, "--data", self.folder / "data", env=self.env)
@@ -66,20 +68,36 @@ class Bench:
     process: "subprocess.Popen[str]" = None  # type: ignore[assignment]  # set when one runs
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    (tmp_path / "pages").mkdir()
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the documents."""
+    folder = tmp_path_factory.mktemp("pages")
     for n in range(8):
         text = f"# Bridge {n}\n\nMarta Engel built Bridge {n} in Lisbon. It crosses the Tagus. Bridge {n} has {n} arches.\n"
-        (tmp_path / "pages" / f"bridge-{n}.md").write_text(text)
+        (folder / f"bridge-{n}.md").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def bench(tmp_path: Path, pages: Path) -> Iterator[Bench]:
     with AwsServer() as aws, NeptuneStandIn() as cluster:
         loader = cluster.loader = Loader(aws.client("s3"), ROLE, REGION, lambda: cluster.graph)
-        yield Bench(tmp_path, cluster, loader, aws)
+        yield Bench(tmp_path, pages, cluster, loader, aws)
 
 
 def contents(cluster: NeptuneStandIn) -> Any:
     with closing(NeptuneGraphStore(cluster.connection)) as store:
         return dump_graph(store, Tenant("default"))
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory, pages: Path) -> Any:
+    """The contents of a cluster after an ingest."""
+    folder = tmp_path_factory.mktemp("plain")
+    with NeptuneStandIn() as cluster:
+        env = {"LEXIGRAPH_GRAPH_STORE": cluster.connection}
+        assert here("ingest", pages, "--data", folder / "data", env=env).code == ExitCode.OK
+        return contents(cluster)
 
 
 def once(action: Callable[[], None], at: int = 1) -> Callable[[], None]:
@@ -147,23 +165,15 @@ STAGES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_load_killed_at_a_stage_goes_on_where_it_was(bench: Bench, stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with NeptuneStandIn() as other:
-        plain = here(
-            "ingest",
-            bench.folder / "pages",
-            "--data",
-            bench.folder / "plain",
-            env={"LEXIGRAPH_GRAPH_STORE": other.connection},
-        )
-        assert plain.code == ExitCode.OK
-        expected = contents(other)
+def test_a_load_killed_at_a_stage_goes_on_where_it_was(
+    bench: Bench, ingested: Any, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hook(bench, stage, monkeypatch)
     bench.killed()
     done = bench.run(*bench.load, "--json")
     assert done.code == ExitCode.OK, done.err
     assert done.json["load"]["stage"] == "loaded"
-    assert contents(bench.cluster) == expected
+    assert contents(bench.cluster) == ingested
     assert len(bench.loader.jobs) == 2
     assert sum(call.rows for call in bench.cluster.calls if "MERGE (x:Statement" in call.query) == 0
     assert len(list(files_at(bench.loader.s3, done.json["load"]["source"]))) == done.json["load"]["files"]
@@ -202,8 +212,9 @@ def test_a_load_needs_neptune_a_region_and_its_own_folder(bench: Bench) -> None:
 
 
 def test_for_an_inbox_files_are_written_and_documents_are_those_that_come_to_lie_there(bench: Bench) -> None:
-    (bench.folder / "pages" / "old town").mkdir()
-    (bench.folder / "pages" / "bridge-0.md").rename(bench.folder / "pages" / "old town" / "bridge 0.md")
+    bench.pages = copytree(bench.pages, bench.folder / "pages")
+    (bench.pages / "old town").mkdir()
+    (bench.pages / "bridge-0.md").rename(bench.pages / "old town" / "bridge 0.md")
     written = bench.run(*bench.load, "--inbox", bench.aws.s3(f"inbox-{bench.bucket}"))
     assert written.code == ExitCode.OK, written.err
     source = written.out.split(", in ")[1].strip()
