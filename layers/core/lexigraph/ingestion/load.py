@@ -510,9 +510,13 @@ def _each(
     numbered: Iterator[tuple[int, bytes, Any]],
     kind: _Kind | None = None,
 ) -> Iterator[LoadedDocument | Rejected]:
-    """Read records given as (number, bytes, value) as documents; a value of None is parsed from the bytes."""
+    """Read records given as (number, bytes, value) as documents; a value of None is parsed from the bytes.
+
+    Two JSON records with one id are a mistake. A mailbox holds copies of a message, to a list and to oneself: one is read,
+    and what says something else under the same id is told apart by its number.
+    """
     opened, key_of, read = kind or _Kind(_parsed_json, record_key, read_record)
-    seen: set[str] = set()
+    seen: dict[str, int] = {}  # hashes of texts
     number = bad = 0
     for number, raw, value in numbered:
         check_parts(number, "records", settings)
@@ -524,9 +528,13 @@ def _each(
             fragment = quote(key, safe="/:@!$&'()*+,;-._~?") if key else f"{place}={number}"
             uri = f"{item.uri}#{fragment}"
             record = read(value, settings)
-            if uri in seen:
+            said = hash(record.parsed.text)
+            if uri in seen and kind is None:
                 raise InvalidInput("has an id that another record of this file already has")
-            seen.add(uri)
+            if seen.get(uri) == said:
+                continue
+            uri = f"{uri};{number}" if uri in seen else uri
+            seen[uri] = said
             title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
             yield _document(item, record.parsed, uri, raw, title, settings)
         except (InvalidInput, RecursionError) as error:

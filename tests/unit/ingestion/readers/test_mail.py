@@ -254,21 +254,30 @@ def box(folder: Path, content: str, name: str = "list.mbox") -> list[LoadedDocum
 
 
 def test_each_message_of_a_mailbox_is_a_document(tmp_path: Path) -> None:
-    price, answer, *refused_ones = box(tmp_path, BOX)
+    price, answer, again, *refused_ones = box(tmp_path, BOX)
     assert isinstance(price, LoadedDocument)
     assert isinstance(answer, LoadedDocument)
-    assert [document.uri.rpartition("/")[2] for document in (price, answer)] == [
+    assert isinstance(again, LoadedDocument)
+    assert "Again." in again.text, "another text under an id that was used"
+    assert [document.uri.rpartition("/")[2] for document in (price, answer, again)] == [
         "list.mbox#1@lids.example",
         "list.mbox#message=2",
+        "list.mbox#1@lids.example;3",
     ]
     assert said(price) == ["And the price?", "From the harbour office: nothing.\nFrom here on it is late."]
     assert (answer.title, answer.metadata["author"]) == ("Ada Cook, 2024-05-03", "Ada Cook")
     assert said(answer) == ["It costs 40 euros."]
     assert "Name: price.pdf" in answer.text
     assert [str(rejected).partition(", ")[2] for rejected in refused_ones] == [
-        "message 3: has an id that another record of this file already has",
         "message 4: is no e-mail: has none of the fields From, To, Date and Subject",
     ]
+
+
+def test_of_the_copies_of_a_message_one_is_read(tmp_path: Path) -> None:
+    one = "From bo Thu May  2 17:40:00 2024\n{}Message-ID: <1@lids.example>\nSubject: The price\n\nIt is 40 euros.\n\n"
+    (document,) = box(tmp_path, one.format("") + one.format("Received: by lists.example; Thu, 2 May 2024 17:41:00 +0200\n"))
+    assert isinstance(document, LoadedDocument)
+    assert document.uri.endswith("list.mbox#1@lids.example")
 
 
 def test_a_file_called_mbox_is_one(tmp_path: Path) -> None:
