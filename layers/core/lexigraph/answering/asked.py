@@ -32,6 +32,20 @@ _FOR_A_RELEASE = re.compile(
     r"\bwhen\b.*\b(?:added|changed|deprecated|introduced|removed)\b|\b(?:which|what) (?:version|release)\b", re.IGNORECASE
 )
 _RELEASE = re.compile(r"\b(?:version|release|since|in) v?\d+\.\d", re.IGNORECASE)
+_FOR_WORDS_OF = re.compile(
+    r"\bwhat (?:did|does|do|has|have|had)\b.*\b(?:sa(?:y|id)|wr(?:ite|itten|ote)|th(?:ink|ought)|t(?:ell|old)"
+    r"|(?:announce|answer|ask|explain|mention|propose|recommend|repl(?:y|i)|report|suggest)(?:e?d)?)\b",
+    re.IGNORECASE,
+)
+# of a message: who wrote it, to whom, when, and what about
+_FOR_AN_ENVELOPE = re.compile(
+    r"\bwho (?:sent|wrote|mailed)\b|\b(?:when|whom) (?:did|has) [A-Z].* (?:send|sent|write|written|mail)\b"
+    r"|\b(?:subject|date|senders?|recipients?) of (?:the|that|this|an?) (?:e-?mail|mail|message)\b",
+    re.IGNORECASE,
+)
+_MESSAGE = re.compile(
+    r"\b(?:(?:the|that|this|an?) )?(?:sen[dt]|wr(?:ite|ote|itten)|(?:e-?)?mail(?:ed)?|message)\b", re.IGNORECASE
+)
 _FOR_A_NUMBER = re.compile(r"\b(?:number|extension|how (?:many|much|large|big|far|tall|high))\b", re.IGNORECASE)
 _FOR_A_REASON = re.compile(r"\b(?:why|reason|cause|caused)\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -127,6 +141,11 @@ class Asked:
         """Whether more than one thing is asked for: all, or which things."""
         return self.for_all or any(_begins_with_a_plural(self.text[asks.end() :]) for asks in _WHICH.finditer(self.text))
 
+    @property
+    def for_words(self) -> bool:
+        """Whether what somebody says is asked for."""
+        return bool(_FOR_WORDS_OF.search(self.text))
+
     def share(self, words: frozenset[str]) -> float:
         """Return how much of what is asked for is among some words, 0 to 1."""
         return _weight(self.focus & words, self.worth) / (_weight(self.focus, self.worth) or 1.0)
@@ -143,11 +162,24 @@ class Asked:
         """Tell whether a statement stands below a term or signature that has an identifier of the question."""
         return bool(self.identifiers) and share_held(self.identifiers, " ".join(_terms(c))) > 0
 
+    def belongs(self, c: Candidate) -> bool:
+        """Tell whether a statement is by its place what is asked for, whatever it says."""
+        by_place = self.is_set_by(c) or self.is_said_by_whom_it_names(c)
+        return by_place or (c.is_envelope and bool(_FOR_AN_ENVELOPE.search(self.text)))
+
     def is_set_by(self, c: Candidate) -> bool:
         """Tell whether a statement stands below a setting or function that the question names."""
         if not self.settings:
             return False
         return not self.settings.isdisjoint(name for term in _terms(c) for name in _NAMED_ALONE.findall(term))
+
+    def is_said_by_whom_it_names(self, c: Candidate) -> bool:
+        """Tell whether what somebody says is asked for, and the statement's document is by somebody of that name.
+
+        The fields of a message are not what somebody says.
+        """
+        author = str(c.citation.metadata.get("author", ""))
+        return bool(author) and self.for_words and not c.is_envelope and not self.worth.keys().isdisjoint(stems(author))
 
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
@@ -171,6 +203,8 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
     sides = compared(question, found)
     content = _REQUEST.sub(" ", RELATION.sub(" ", question) if sides else question)
+    if _FOR_AN_ENVELOPE.search(question) and any(c.is_envelope for c in found):
+        content = _MESSAGE.sub(" ", content)
     words = set(stems(content)) or set(stems(question))
     counts = Counter(word for c in found for word in words & c.about)
     scale = math.log(2 * (1 + len(found)))

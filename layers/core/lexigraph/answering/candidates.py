@@ -16,6 +16,7 @@ from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _MOST = 100
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
+_FIELDS = re.compile(r"From: [^\n]+\n(?:To|Cc|Date|Subject): ")
 EDGES = _OPENING + _CLOSING  # of a word, which are none of it
 
 
@@ -57,6 +58,11 @@ class Candidate:
     def whole(self) -> str:
         """All that it says, as the document has it and so that it stands alone, and what its source is called."""
         return f"{self.citation.text}\n{self.citation.resolved}\n{self.called}"
+
+    @property
+    def is_envelope(self) -> bool:
+        """Whether it is the fields of a message: who wrote it, to whom and when, and nothing of what it says."""
+        return bool(_FIELDS.match(self.citation.text))
 
     @property
     def quotation(self) -> tuple[str, int, str]:

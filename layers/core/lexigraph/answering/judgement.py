@@ -17,7 +17,9 @@ from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
 SURE = 0.75  # from this confidence on a reader need not be told of doubt; the explorer's is the same
-_DEFINES = 0.7  # likeness, at least, of what stands below the setting that is asked about, whatever it says of it
+# likeness, at least, of what stands below the setting that is asked about, whatever it says of it, and of what somebody says
+# whose words are asked for: a name is like nothing that is written under it
+_BELONGS = 0.7
 _ENOUGH = 2.5  # rare words of the question in one statement that are all that can be asked of it
 
 
@@ -87,7 +89,7 @@ def _said(
 
 def _likeness(asked: Asked, c: Candidate) -> float:
     """Return how like the question a statement is, or its chunk where the search compared only that."""
-    return max(_DEFINES * asked.is_set_by(c), (c.around if c.cosine is None else c.cosine) or 0.0)
+    return max(_BELONGS * asked.belongs(c), (c.around if c.cosine is None else c.cosine) or 0.0)
 
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:

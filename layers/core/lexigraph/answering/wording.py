@@ -4,8 +4,9 @@ import re
 
 from lexigraph.retrieval.stages import text
 
-# who wrote a thing is told as "AUTHORS" or "written by"; bytes that are written, and an authority, have no author
-_AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b", re.IGNORECASE)
+# who wrote a thing is told as "AUTHORS", "written by" or the first field of an e-mail; bytes that are written, and an
+# authority, have no author
+_AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b|^From:(?= [^\n]*@)", re.IGNORECASE)
 # what was added or introduced is told as "New in version 3.11"
 _ADDITION = re.compile(r"\bnew in (?=(?:version|release)\b)", re.IGNORECASE)
 

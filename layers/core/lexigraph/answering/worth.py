@@ -33,8 +33,9 @@ class WorthWeights:
     identifier: float = 2.0
     # it stands below the term or signature that the question names: it defines that
     defines: float = 1.0
-    # it stands below the setting or function that the question names: StrictHostKeyChecking, which is no identifier
-    setting: float = 2.0
+    # it stands below the setting or function that the question names (StrictHostKeyChecking, which is no identifier), or is
+    # what somebody says whose words are asked for
+    belongs: float = 2.0
     # a statement about what is asked for introduces the name by which it was reached
     led: float = 1.5
     # how like the question the sentence is, as a share of the best, and how like its chunk is
@@ -46,7 +47,12 @@ WEIGHTS = WorthWeights()
 
 
 def by_worth(asked: Asked, found: Sequence[Candidate]) -> list[tuple[float, Candidate]]:
-    """Return the candidates with their worth, best first; ties in the order of their scores."""
+    """Return the candidates with their worth, best first; ties in the order of their scores.
+
+    Where what somebody says is asked for, the fields of messages are left out unless there is nothing else.
+    """
+    if asked.for_words:
+        found = [c for c in found if not c.is_envelope] or found
     linked = chain(asked, found)
     nearest = [max((value or 0.0 for value in values), default=0.0) or 1.0 for values in _likeness(found)]
     weighed = []
@@ -54,7 +60,7 @@ def by_worth(asked: Asked, found: Sequence[Candidate]) -> list[tuple[float, Cand
         w = WEIGHTS
         worth = w.rank * c.rank + w.focus * asked.share(c.words) + w.kind * asked.is_answered_by(c)
         worth += w.identifier * asked.identified(c) + w.defines * asked.is_defined_by(c) + w.led * (c.place in linked)
-        worth += w.setting * asked.is_set_by(c)
+        worth += w.belongs * asked.belongs(c)
         if c.cosine is not None and c.around is not None:
             worth += w.cosine * max(c.cosine, 0.0) / nearest[0] + w.around * max(c.around, 0.0) / nearest[1]
         weighed.append((round(worth, 6), c))
