@@ -26,7 +26,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-same_store = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+same_store = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def record(uri: str, tenant: Tenant = A, namespace: str = "default", **changes: object) -> DocumentRecord:

@@ -32,7 +32,7 @@ from tests.vector_dump import dump_vectors
 
 A, B = Tenant("a"), Tenant("b")
 EAST, NORTH = unit(1), unit(0, 1)
-same_store = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+same_store = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def record(

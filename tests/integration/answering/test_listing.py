@@ -105,6 +105,14 @@ def test_all_options_of_a_manual_are_quoted_as_it_has_them(engine: LexicalGraphQ
     assert [item.split(": ")[0].removeprefix("- ") for item in items(answer)] == OPTIONS
 
 
+def test_of_the_options_for_something_only_those_are_quoted_that_are_about_it(engine: LexicalGraphQueryEngine) -> None:
+    answer = engine.query("Which options does marl have for the keel?")
+    assert [item.split(": ")[0] for item in items(answer)] == ["- -k, --keel"]
+    assert "lantern" not in answer.response
+    assert len(items(engine.query("Which options does marl have for harbours?"))) == len(OPTIONS), "all are about those"
+    assert len(items(engine.query("Which options does marl have for the moon?"))) == len(OPTIONS), "none is, or says so"
+
+
 def test_of_several_lists_of_a_manual_the_one_is_quoted_whose_heading_is_asked_for(engine: LexicalGraphQueryEngine) -> None:
     listed = items(engine.query("List the events of marl"))
     assert [item.split(": ")[0].removeprefix("- ") for item in listed] == EVENTS

@@ -92,7 +92,7 @@ SEMANTIC = COMMON | {
 SEARCHES = st.sampled_from(
     [["ChunkBasedSearch"], ["EntityBasedSearch"], ["TopicBeamSearch"], ["TopicBeamSearch", "EntityBasedSearch"], None]
 )
-EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+EXAMPLES = settings(max_examples=25, derandomize=True, database=None)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from lexigraph.model.errors import InvalidInput
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["", " ", "a", "b"])))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(TURNS)
 def test_turns_begin_with_the_user_alternate_and_end_with_the_question(history):
     made = turns(Prompt("question", history=tuple(history)))

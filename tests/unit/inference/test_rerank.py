@@ -70,7 +70,7 @@ def test_a_statement_without_a_common_trigram_scores_zero():
     assert RERANKER.score(["zzz"], ["abc", "zzz"])[0] == 0.0
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=3), TEXTS, st.randoms())
 def test_scores_belong_to_texts_not_to_places(queries, texts, chance: random.Random):
     scores = RERANKER.score(queries, texts)

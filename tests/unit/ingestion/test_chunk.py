@@ -298,7 +298,7 @@ BLOCKS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(BLOCKS, st.integers(32, 64), st.integers(0, 16))
 def test_chunks_hold_all_text_of_all_blocks(pieces: list[Piece], max_tokens: int, overlap: int) -> None:
     source = document(*pieces)
@@ -308,7 +308,7 @@ def test_chunks_hold_all_text_of_all_blocks(pieces: list[Piece], max_tokens: int
     assert chunk(source, max_tokens=max_tokens, overlap=overlap) == made
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.tuples(st.text(max_size=4), st.integers(1, 50), st.integers(0, 2)), min_size=1, max_size=60),
     st.integers(50, 120),

@@ -27,6 +27,7 @@ _BEHIND = "of|in|for|does|do|did|is|are|that|which|can|may|to|on|by|has|have|exi
 _KIND = re.compile(rf"[^\s?.!,;:]+(?: [^\s?.!,;:]+)*?(?=[?.!,;:]|$| (?:{_BEHIND})\b)")
 _SOME = re.compile(r"\b(?:that|which|who|whose)\b", re.IGNORECASE)
 _HAS = re.compile(r"(?: (?:of|in|for) .+)? (?:do|does|did|has|have|can|may|exist|are there)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\b(?:for|about|concerning) (?P<about>[^?.!,;:]+)\W*$", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _TERM = re.compile(r"(?P<term>[^\s:][^\n]{0,78}?):\s")
 _LED = re.compile(r"(?P<line>[^\n]{1,300}?):\s(?P<item>\S.*)", re.DOTALL)  # the first item has the line above it
@@ -49,6 +50,14 @@ class Item:
 
     text: str
     row: StatementRow
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """The items that are asked for, and the ids of the statements of those that are not about what is asked."""
+
+    items: Sequence[Item] = ()
+    others: frozenset[str] = frozenset()
 
 
 def kind_asked_for(question: str) -> frozenset[str]:
@@ -79,11 +88,11 @@ def listing_source(question: str, found: Sequence[Candidate]) -> str:
     return max(sources, key=likely).home if sources else ""
 
 
-def enumeration(question: str, rows: Iterable[StatementRow]) -> list[Item]:
+def enumeration(question: str, rows: Iterable[StatementRow]) -> Enumeration:
     """Return the items that a question asks to list, among what a source says, as it reads; none without such a list."""
     kind = kind_asked_for(question)
     if not kind:
-        return []
+        return Enumeration()
     lists: dict[tuple[str, str], _List] = defaultdict(_List)
     for row in sorted(rows, key=lambda row: (row.chunk_start + row.start, row.position)):
         heading = _heading(row)
@@ -95,9 +104,22 @@ def enumeration(question: str, rows: Iterable[StatementRow]) -> list[Item]:
     fits = {key: fit for key, of in long.items() if (fit := _fit(kind, frozenset(stems(question)), key, of))}
     best = max(fits, key=lambda key: (fits[key], len(long[key].items)), default=None)
     if best is None:
-        return []
+        return Enumeration()
     alike = [key for key in fits if fits[key] == fits[best] and key[1] == best[1]]
-    return [item for key in alike for item in long[key].items.values()][:_MOST]
+    return _about(question, [item for key in alike for item in long[key].items.values()][:_MOST])
+
+
+def _about(question: str, items: list[Item]) -> Enumeration:
+    """Return the items that have all words of what a question asks them for ("options for the buffer size"); all of them
+    where none or most have, and where that is how their source is called.
+    """
+    asked = _ABOUT.search(question)
+    words = frozenset(stems(asked["about"])) if asked else frozenset()
+    called = frozenset(stems(items[0].row.source.title))
+    few = [item for item in items if words - called <= frozenset(stems(item.text.replace("_", " ")))]
+    if not (words - called and 0 < 2 * len(few) < len(items)):
+        return Enumeration(items)
+    return Enumeration(few, frozenset(item.row.id for item in items if item not in few))
 
 
 class _List:
@@ -128,12 +150,12 @@ def list_item(item: Item, cited: Citation) -> str:
     return f"- {sentence(item.text)} [{cited.label}]"
 
 
-def beside_list(items: Sequence[Item], quoted: Sequence[Quotation], limit: int) -> tuple[Quotation, ...]:
+def beside_list(listed: Enumeration, quoted: Sequence[Quotation], limit: int) -> tuple[Quotation, ...]:
     """Return those of the quotations that say more than a list, at most ``limit`` of its source, labelled behind it."""
-    shown = {item.row.id for item in items}
-    home = items[0].row.source.id
+    shown = {item.row.id for item in listed.items} | listed.others
+    home = listed.items[0].row.source.id
     rest = [group for group in quoted if group[0].source_id in (home, "") and group[0].statement_id not in shown][:limit]
-    return labelled(rest, len(items))
+    return labelled(rest, len(listed.items))
 
 
 def _read(row: StatementRow) -> list[tuple[str, str, str, str]]:

@@ -24,7 +24,15 @@ from lexigraph.answering.context import (
 from lexigraph.answering.extractive import nearest, quotation, select, unchosen
 from lexigraph.answering.followup import Followup, complete
 from lexigraph.answering.judgement import ANSWERABLE, Judgement, judge
-from lexigraph.answering.listing import Item, beside_list, citation, enumeration, kind_asked_for, list_item, listing_source
+from lexigraph.answering.listing import (
+    Enumeration,
+    beside_list,
+    citation,
+    enumeration,
+    kind_asked_for,
+    list_item,
+    listing_source,
+)
 from lexigraph.answering.prompts import AnswerPrompts
 from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
 from lexigraph.answering.support import check_support
@@ -407,28 +415,28 @@ class LexicalGraphQueryEngine:
             max_tokens=args.room(*told, *(text.text for text in asked.external)),
         )
 
-    def _listed(self, asked: _Asked) -> Sequence[Item]:
+    def _listed(self, asked: _Asked) -> Enumeration:
         """Return the enumeration that is asked for, read from the store: its items are seldom all found."""
         read = getattr(self.retriever, "said_by", None)
         if not (read and kind_asked_for(asked.question)):
-            return ()
+            return Enumeration()
         home = listing_source(asked.question, [*asked.found, *asked.cut])
         try:
-            return enumeration(asked.question, read(asked.tenant, home)) if home else ()
+            return enumeration(asked.question, read(asked.tenant, home)) if home else Enumeration()
         except StoreUnavailable:
-            return ()  # what was found is quoted
+            return Enumeration()  # what was found is quoted
 
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement. What does not answer is told to be only the nearest there is."""
         limit = self.args.quoted_statements
         if asked.answerable:
-            items, quoted = self._listed(asked), select(asked.asked, asked.found, asked.cut, limit=limit)
+            found, quoted = self._listed(asked), select(asked.asked, asked.found, asked.cut, limit=limit)
         else:
-            items, quoted = (), nearest(asked.asked, asked.found, limit=limit)
-        quoted = beside_list(items, quoted, limit - 1) if items else quoted
-        listed = [citation(at, item, asked.found) for at, item in enumerate(items, 1)]
+            found, quoted = Enumeration(), nearest(asked.asked, asked.found, limit=limit)
+        quoted = beside_list(found, quoted, limit - 1) if found.items else quoted
+        listed = [citation(at, item, asked.found) for at, item in enumerate(found.items, 1)]
         first = note if asked.answerable else prompts.NOT_FOUND
-        lines = [first, *map(list_item, items, listed), *(quotation(asked.asked, group) for group in quoted)]
+        lines = [first, *map(list_item, found.items, listed), *(quotation(asked.asked, group) for group in quoted)]
         lines = lines if listed or quoted else [prompts.nothing_found(asked.results.warnings)]
         pieces = [line if at == 0 else f"\n{line}" for at, line in enumerate(lines)]
         yield from pieces

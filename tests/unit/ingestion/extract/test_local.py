@@ -533,7 +533,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(
     st.text(st.characters(codec=None), max_size=200) | st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join),
     st.sampled_from(["", "Ada King", "The (film)", "()", "a.txt", "\ud800 Ada", "東京"]),

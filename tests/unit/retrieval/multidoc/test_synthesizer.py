@@ -323,7 +323,7 @@ def test_what_is_about_the_page_and_headings_and_code_are_no_facts(line: str) ->
     ]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 @given(st.lists(st.text(max_size=80), max_size=5), st.integers(0, 40))
 def test_facts_of_any_text_are_sound(texts: list[str], least: int) -> None:
     facts = extract_facts([{"content": text} for text in texts], least)

@@ -210,7 +210,7 @@ def test_a_score_is_relevance_times_decay_for_every_hop_and_the_best_over_hops_i
 
 
 @pytest.mark.requirement("H-16")
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 @given(
     words=st.lists(st.sampled_from(sorted({*APPEALS.lower().split()})), min_size=1, max_size=6),
     hops=st.integers(1, 8),

@@ -83,7 +83,7 @@ def matched(draw: st.DrawFn, depth: int = 2) -> tuple[str, str]:
     return pattern, text
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 @given(matched())
 def test_what_a_pattern_matches_holds_one_of_its_fragments(pair: tuple[str, str]) -> None:
     pattern, text = pair

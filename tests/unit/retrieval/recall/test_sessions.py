@@ -105,7 +105,7 @@ def test_weights_are_no_less_than_0_and_together_1(values: tuple[float, float, f
         Weights(*values)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=50, derandomize=True, database=None)
 @given(st.dictionaries(st.text("abcdef", min_size=1), st.floats(0, KEEP)))
 def test_scores_are_above_0_and_at_most_1_and_the_later_seen_the_higher(ages: dict[str, float]) -> None:
     scores = session_scores(Session(1, {node: NOW - age for node, age in ages.items()}), NOW)

@@ -123,7 +123,7 @@ def in_full(given: Worth, diversity: float) -> list[tuple[int, float]]:
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.integers(1, 25), st.floats(0, 0.9))
 def test_the_order_is_that_of_the_full_computation(rng, count, diversity):
     told = [" ".join(rng.choices("barley mill wheat boat rye 12 sea".split(), k=rng.randrange(8))) for _ in range(count)]

@@ -25,7 +25,7 @@ def passes(filters: Filter, *versions: Metadata) -> bool:
     return bool(index.search({"query": tag_query(filters)})["hits"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(METADATA, FILTERS)
 @example({"n": 2**53 + 1}, MetadataFilter("n", ">", 2**53))
 @example({"n": 2**63 - 1}, MetadataFilter("n", "<", 2.0**63))
@@ -38,7 +38,7 @@ def test_a_source_passes_as_the_filter_says(metadata: dict[str, Any], filters: F
     assert passes(filters, metadata) == filters.matches(metadata)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(METADATA, max_size=4), FILTERS)
 @example([{"year": 1990, "lang": "en"}, {"year": 2020, "lang": "de"}], parse_expression("year >= 2000"))
 def test_a_source_passes_in_any_of_its_versions_but_not_in_a_mixture(

@@ -77,7 +77,7 @@ def passes(filters: Filter, stored: str) -> bool:
     return bool(found)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(METADATA, FILTERS)
 @example({"n": 0.1 + 0.2}, MetadataFilter("n", "==", 0.3))
 @example({"on": True}, MetadataFilter("on", "<", True))
@@ -86,7 +86,7 @@ def test_sql_passes_exactly_the_metadata_that_the_filter_matches(metadata: dict[
     assert passes(filters, filterable_json(metadata)) == filters.matches(metadata)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(METADATA.filter(bool), st.data())
 def test_what_a_source_has_is_found_by_its_own_value(metadata: dict[str, Any], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(sorted(metadata)))

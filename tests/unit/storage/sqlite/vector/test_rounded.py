@@ -171,7 +171,7 @@ def test_few_vectors_are_not_copied(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.i8"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-6, 1.0, 1e4]), zeros=st.booleans())
 def test_no_product_is_further_off_than_told(
     tmp_path_factory: pytest.TempPathFactory, seed: int, scale: float, zeros: bool
