@@ -87,6 +87,7 @@ _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _BEHIND_A_VERB = frozenset("the a an it its that this these them their to".split())
 _OF_A_TERM = 80  # characters at most
+_NEARLY_ALL = 0.8  # of the words of a question, by rarity
 _OF_A_NAME = 3  # words that the name of what is asked for may have: UNIX socket types
 
 
@@ -164,8 +165,13 @@ class Asked:
 
     def belongs(self, c: Candidate) -> bool:
         """Tell whether a statement is by its place what is asked for, whatever it says."""
-        by_place = self.is_set_by(c) or self.is_said_by_whom_it_names(c)
-        return by_place or (c.is_envelope and bool(_FOR_AN_ENVELOPE.search(self.text)))
+        return self.is_set_by(c) or self.is_said_by_whom_it_names(c) or self.is_envelope_asked_for(c)
+
+    def is_envelope_asked_for(self, c: Candidate) -> bool:
+        """Tell whether who wrote, when and to whom is asked for, and a statement is the fields of a message about it."""
+        if not (c.is_envelope and _FOR_AN_ENVELOPE.search(self.text)):
+            return False
+        return self.mass(c.about) >= _NEARLY_ALL * self.mass(self.worth.keys())
 
     def is_set_by(self, c: Candidate) -> bool:
         """Tell whether a statement stands below a setting or function that the question names."""
