@@ -161,7 +161,7 @@ def curate(watched: Watched) -> None:
 
 @pytest.mark.slow
 def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp_path: Path) -> None:
-    settings = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "6"}
+    settings = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "10"}
     with deployed(tmp_path, aws=True, **settings) as made:
         watched = Watched(made)
         secret, key = new_key("default", ["read"])
