@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # how long an example takes says how busy the machine is
-settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
