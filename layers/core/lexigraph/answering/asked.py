@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from lexigraph.answering.candidates import EDGES, Candidate, names_in, says_name
+from lexigraph.answering.candidates import EDGES, Candidate, names_in, says_name, words_of
 from lexigraph.answering.compared import RELATION, Side, compared
 from lexigraph.answering.identifiers import identifiers, share_held
 from lexigraph.answering.wording import stems
@@ -39,7 +39,7 @@ _FOR_WORDS_OF = re.compile(
 )
 # of a message: who wrote it, to whom, when, and what about
 _FOR_AN_ENVELOPE = re.compile(
-    r"\bwho (?:sent|wrote|mailed)\b|\b(?:when|whom) (?:did|has) [A-Z].* (?:send|sent|write|written|mail)\b"
+    r"\bwho (?:sent|wrote|mailed)\b|\b(?:when|whom) (?:did|has) .* (?:send|sent|write|written|mail)\b"
     r"|\b(?:subject|date|senders?|recipients?) of (?:the|that|this|an?) (?:e-?mail|mail|message)\b",
     re.IGNORECASE,
 )
@@ -99,7 +99,8 @@ class Asked:
     ``focus`` are its words that say what is asked for, not of what; ``names`` those that something found is named by;
     ``identifiers`` its words that are no words of a language and its acronyms, in lower case; ``found`` the words that
     something found has; ``sides`` the things that it compares; ``settings`` its words that are written as names of settings
-    and functions are: ``StrictHostKeyChecking``.
+    and functions are: ``StrictHostKeyChecking``; ``for_words`` tells whether what somebody says is asked for,
+    ``for_an_envelope`` whether who wrote a message is, when or to whom.
     """
 
     text: str
@@ -110,6 +111,8 @@ class Asked:
     found: frozenset[str]
     sides: tuple[Side, ...] = ()
     settings: frozenset[str] = frozenset()
+    for_words: bool = False
+    for_an_envelope: bool = False
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -142,11 +145,6 @@ class Asked:
         """Whether more than one thing is asked for: all, or which things."""
         return self.for_all or any(_begins_with_a_plural(self.text[asks.end() :]) for asks in _WHICH.finditer(self.text))
 
-    @property
-    def for_words(self) -> bool:
-        """Whether what somebody says is asked for."""
-        return bool(_FOR_WORDS_OF.search(self.text))
-
     def share(self, words: frozenset[str]) -> float:
         """Return how much of what is asked for is among some words, 0 to 1."""
         return _weight(self.focus & words, self.worth) / (_weight(self.focus, self.worth) or 1.0)
@@ -169,9 +167,7 @@ class Asked:
 
     def is_envelope_asked_for(self, c: Candidate) -> bool:
         """Tell whether who wrote, when and to whom is asked for, and a statement is the fields of a message about it."""
-        if not (c.is_envelope and _FOR_AN_ENVELOPE.search(self.text)):
-            return False
-        return self.mass(c.about) >= _NEARLY_ALL * self.mass(self.worth.keys())
+        return self.for_an_envelope and c.is_envelope and self.mass(c.about) >= _NEARLY_ALL * self.mass(self.worth.keys())
 
     def is_set_by(self, c: Candidate) -> bool:
         """Tell whether a statement stands below a setting or function that the question names."""
@@ -184,8 +180,8 @@ class Asked:
 
         The fields of a message are not what somebody says.
         """
-        author = str(c.citation.metadata.get("author", ""))
-        return bool(author) and self.for_words and not c.is_envelope and not self.worth.keys().isdisjoint(stems(author))
+        author = str(c.citation.metadata.get("author", "")) if self.for_words else ""
+        return bool(author) and not c.is_envelope and not self.worth.keys().isdisjoint(words_of(author))
 
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
@@ -209,7 +205,8 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
     sides = compared(question, found)
     content = _REQUEST.sub(" ", RELATION.sub(" ", question) if sides else question)
-    if _FOR_AN_ENVELOPE.search(question) and any(c.is_envelope for c in found):
+    for_words, for_an_envelope = bool(_FOR_WORDS_OF.search(question)), bool(_FOR_AN_ENVELOPE.search(question))
+    if for_an_envelope and any(c.is_envelope for c in found):
         content = _MESSAGE.sub(" ", content)
     words = set(stems(content)) or set(stems(question))
     counts = Counter(word for c in found for word in words & c.about)
@@ -221,7 +218,18 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
     sought = identifiers(question).union(word.casefold() for word in written)
     settings = frozenset(_INNER_CAPITAL.findall(question))
-    return Asked(question, worth, focus, frozenset(names & known), sought, frozenset(counts), sides, settings)
+    return Asked(
+        question,
+        worth,
+        focus,
+        frozenset(names & known),
+        sought,
+        frozenset(counts),
+        sides,
+        settings,
+        for_words,
+        for_an_envelope,
+    )
 
 
 def _terms(c: Candidate) -> list[str]:

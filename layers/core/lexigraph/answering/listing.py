@@ -119,7 +119,7 @@ def _about(question: str, items: list[Item]) -> Enumeration:
     few = [item for item in items if words - called <= frozenset(stems(item.text.replace("_", " ")))]
     if not (words - called and 0 < 2 * len(few) < len(items)):
         return Enumeration(items)
-    return Enumeration(few, frozenset(item.row.id for item in items if item not in few))
+    return Enumeration(few, frozenset(item.row.id for item in items) - {item.row.id for item in few})
 
 
 class _List:
