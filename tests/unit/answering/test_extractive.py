@@ -293,6 +293,17 @@ def test_names_typed_in_lower_case_are_known_from_the_entities_found(results):
     assert read("how was tidewater built?", candidates(found), found.entities).names == {"tidewater"}
 
 
+def test_nothing_is_quoted_for_a_name_that_a_quotation_says_in_lower_case(results):
+    rows = [
+        ("guide.txt", "Salt glazes of stoneware kilns need vents.", 0.9),
+        ("guide.txt", "Stoneware was fired here for long, in Kilns.", 0.6),
+    ]
+    found = results(*rows, ("guide.txt", "The ropes are long.", 0.5), entities=("Stoneware", "Kilns"))
+    assert texts("what vents do stoneware kilns with salt glazes need?", found) == [rows[0][1]]
+    unsaid = results(("guide.txt", "Salt glazes need vents.", 0.9), *rows[1:], entities=("Stoneware", "Kilns"))
+    assert rows[1][1] in texts("what vents do salt glazes need in stoneware kilns?", unsaid)
+
+
 def test_likeness_of_the_sentence_counts_against_that_of_its_chunk(results):
     found = results(("a.md", "Alpha is quick.", 0.80), ("b.md", "Beta is quick.", 0.78), cosines={0: 0.6, 1: 0.6})
     known = replace(found, cosines={**found.cosines, "statement:0": 0.2, "statement:1": 0.6})

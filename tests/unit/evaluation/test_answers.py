@@ -105,8 +105,10 @@ def test_not_found_is_right_for_an_unanswerable_question_only() -> None:
 
 def test_words_of_an_answer_are_looked_for_in_the_quotations() -> None:
     question = Expectation("q", "How much is a ticket?", answer="It costs 48 silver coins.")
-    found = judge(question, answer(quote("ferry.md", "Tickets cost 48 coins.")))
+    cost = quote("ferry.md", "Tickets cost 48 coins.")
+    found = judge(question, answer(cost, quote("ferry.md", "The ferry leaves at six.")))
     assert found["answer words quoted"] == pytest.approx(3 / 4)
+    assert found["quotations that add"] == pytest.approx(1 / 2)
     assert "first quotation right" not in found
 
 

@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from lexigraph.answering import citations
 from lexigraph.answering.asked import Asked
-from lexigraph.answering.candidates import Candidate
+from lexigraph.answering.candidates import Candidate, words_of
 from lexigraph.answering.compared import all_words
 from lexigraph.answering.context import EXTERNAL, ExternalText, external_citation
 from lexigraph.answering.identifiers import identifiers
@@ -196,10 +196,13 @@ class _Selection:
                     self._take(c)
 
     def _name(self, best: float) -> None:
-        """Quote what is about each name of the question that nothing quoted so far has; of things compared that is done."""
+        """Quote what is about each name of the question that nothing quoted so far has, or says in lower case, or inflected;
+        of things compared that is done.
+        """
         behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
         for name in () if self.asked.sides else sorted(self.asked.names):
-            if not any(name in c.names for group in self.chosen for c in group):
+            words = words_of(name)
+            if not any(name in c.names or (words and words <= c.about) for group in self.chosen for c in group):
                 self._take_first(c for worth, c in self.weighed if best - worth <= behind and name in c.names)
 
     def _complete(self, best: float) -> None:

@@ -26,6 +26,7 @@ FIGURES = {
     "from needed files": "share of the quotations that are from a file that is needed",
     "needed files quoted": "share of the files needed that are quoted",
     "answer words quoted": "share of the answer's words in the quotations",
+    "quotations that add": "share of the quotations with a word of the answer that none before has; the rest pads",
     "citations right": "share of the quotations that stand at their offsets in the document, spaces aside",
     "unanswerable told": "share of the unanswerable questions that were answered with 'not found'",
     "answerable refused": "share of the answerable questions that were answered with 'not found' (less is better)",
@@ -110,7 +111,18 @@ def judged(question: Expectation, response: QueryResponse, text_of: Callable[[st
         found |= {"from needed files": _share([bool(hit) for hit in hits])} if hits else {}
     if words := answer_words.sought(question.text, question.answer):
         found["answer words quoted"] = answer_words.recall(words, said)
+        found |= {"quotations that add": _share(_adds(words, said))} if said else {}
     return found
+
+
+def _adds(words: frozenset[str], said: Sequence[str]) -> list[bool]:
+    """Tell of each quotation whether it has one of the answer's words that none before it has."""
+    new = []
+    for text in said:
+        rest = words - answer_words.content(text)
+        new.append(rest != words)
+        words = rest
+    return new
 
 
 def is_from(quoted: Citation, file: str) -> bool:
