@@ -147,7 +147,7 @@ def test_both_parts_of_a_question_are_quoted(results):
     found = results(
         ("kiln.md", "Stoneware wants a slow start.", 0.9),
         ("kiln.md", "The cellar is dry.", 0.85),
-        ("kiln.md", "Cone six bends early.", 0.45),
+        ("kiln.md", "Cone six bends early.", 0.55),
     )
     assert "Cone six bends early." in texts("How to start for stoneware, and what of cone six?", found)
 
@@ -219,6 +219,12 @@ def test_what_is_hardly_like_the_question_is_not_quoted_beside_what_is(results):
     for like, count in ((0.5, 2), (0.1, 1)):
         known = replace(found, cosines={**found.cosines, "statement:0": 0.6, "statement:1": like})
         assert len(texts("What does the kiln module do?", known)) == count
+
+
+def test_what_was_found_far_behind_the_best_is_not_quoted_for_its_worth(results):
+    rows = [("kiln.md", "The kiln fires at night.", 0.9), ("wood.md", "Wood is fired at night, too.", 0.65)]
+    for score, count in ((0.65, 2), (0.5, 1)):
+        assert len(texts("What fires at night?", results(rows[0], (*rows[1][:2], score), ("heat.md", "Ropes.", 0.2)))) == count
 
 
 def test_an_enumeration_is_gathered_where_all_of_it_is_asked_for(results):

@@ -30,6 +30,7 @@ _OTHER = 3.8  # about a name that nothing quoted has, or given with the question
 _FURTHER = 2.0  # about a part of the question that nothing quoted has
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
 _CARRIES = 0.4  # of the most likeness to the question that something found has: what has less carries nothing
+_RANKED, _NAMED = 0.6, 0.4  # of the best score: what has less is not quoted for its worth, or for a name
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _LINE = 4  # words of a line that leads to a list; a heading has fewer
 _BEGINNING, _SENTENCE = 1_000, 8  # characters of a document, words of what says there what it is about
@@ -131,6 +132,7 @@ class _Selection:
         quotable = [c for c in found if not _only_announces(c, found)]
         self.weighed, self.linked = by_worth(asked, quotable), chain(asked, quotable)
         self.order = [c for _, c in self.weighed]
+        self.rank = max((c.rank for c in quotable), default=0.0)
         self.likeness = max((c.cosine for c in quotable if c.cosine is not None), default=0.0)
         self.chosen: list[list[Candidate]] = []
 
@@ -144,7 +146,7 @@ class _Selection:
         for worth, c in self.weighed:
             listed, linked = self.asked.for_all and c.home == first.home, c.place in self.linked
             behind = _LISTED if listed else _CHAINED if linked else _NEAR
-            if best - worth <= behind and (listed or ((linked or self._carries(c)) and len(self.chosen) < _FOR_WORTH)):
+            if best - worth <= behind and (listed or ((linked or self._stands(c)) and len(self.chosen) < _FOR_WORTH)):
                 self._take(c)
         for group in list(self.chosen):
             self._reply(group[0])
@@ -175,6 +177,15 @@ class _Selection:
             return False
         return c.cosine is None or c.cosine >= _CARRIES * self.likeness
 
+    def _stands(self, c: Candidate) -> bool:
+        """Tell whether a statement may be quoted for its worth alone: it was found well, or stands below what is asked for."""
+        meant = self.asked.is_defined_by(c) or self.asked.is_set_by(c)
+        return self._carries(c) and (meant or self._ranks(c, _RANKED))
+
+    def _ranks(self, c: Candidate, share: float) -> bool:
+        """Tell whether a statement has such a share of the best score; a text given with the question has none to have."""
+        return c.citation.reason == EXTERNAL or c.rank >= share * self.rank
+
     def first(self) -> list[list[Candidate]]:
         """Return those of the most worth, whatever they are worth beside the best."""
         for c in self.order:
@@ -203,7 +214,8 @@ class _Selection:
         for name in () if self.asked.sides else sorted(self.asked.names):
             words = words_of(name)
             if not any(name in c.names or (words and words <= c.about) for group in self.chosen for c in group):
-                self._take_first(c for worth, c in self.weighed if best - worth <= behind and name in c.names)
+                near = (c for worth, c in self.weighed if best - worth <= behind and self._ranks(c, _NAMED))
+                self._take_first(c for c in near if name in c.names)
 
     def _complete(self, best: float) -> None:
         """Quote what answers a part of the question that nothing quoted so far does."""
@@ -213,7 +225,8 @@ class _Selection:
         near = [
             c
             for worth, c in self.weighed
-            if worth >= least[c.citation.reason == EXTERNAL] and (worth == best or self._carries(c))
+            if worth >= least[c.citation.reason == EXTERNAL]
+            and (worth == best or (self._carries(c) and self._ranks(c, _RANKED)))
         ]
         while near:
             adds, new = max(((mass(c.words - quoted), c) for c in near), key=lambda pair: pair[0])
