@@ -128,6 +128,14 @@ def test_what_stands_below_the_setting_asked_for_comes_before_what_names_it(resu
     assert texts("What does StrictConeChecking do?", results(*of_a_thing))[0] == rows[0][1]
 
 
+def test_who_speaks_in_many_documents_is_no_setting(results):
+    said = ("Ropes are cheap.", "Lunch is late.", "Clay is wet.", "Wood is dry.")
+    chats = [(f"day-{at}.txt", f"MacLeod: {text}", 0.88 - at / 100) for at, text in enumerate(said)]
+    asks = ("day-9.txt", "Ben: I saw MacLeod fire the kiln at night.", 0.9)
+    assert texts("When did MacLeod fire the kiln?", results(asks, *chats))[0] == asks[1]
+    assert texts("When did MacLeod fire the kiln?", results(asks, *chats[:1]))[0] == chats[0][1]
+
+
 def test_behind_a_question_that_is_quoted_stands_what_was_answered(results):
     asks = "Ada: Who takes over the kiln while Ben is away?"
     found = results(
@@ -224,7 +232,8 @@ def test_what_is_hardly_like_the_question_is_not_quoted_beside_what_is(results):
 def test_what_was_found_far_behind_the_best_is_not_quoted_for_its_worth(results):
     rows = [("kiln.md", "The kiln fires at night.", 0.9), ("wood.md", "Wood is fired at night, too.", 0.65)]
     for score, count in ((0.65, 2), (0.5, 1)):
-        assert len(texts("What fires at night?", results(rows[0], (*rows[1][:2], score), ("heat.md", "Ropes.", 0.2)))) == count
+        found = results(rows[0], (*rows[1][:2], score), ("heat.md", "Ropes.", 0.2))
+        assert len(texts("What fires at night?", found)) == count
 
 
 def test_an_enumeration_is_gathered_where_all_of_it_is_asked_for(results):

@@ -87,6 +87,7 @@ _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _BEHIND_A_VERB = frozenset("the a an it its that this these them their to".split())
 _OF_A_TERM = 80  # characters at most
+_SOURCES = 3  # at most that have a setting or function as a term
 _NEARLY_ALL = 0.8  # of the words of a question, by rarity
 _OF_A_NAME = 3  # words that the name of what is asked for may have: UNIX socket types
 
@@ -217,7 +218,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
     sought = identifiers(question).union(word.casefold() for word in written)
-    settings = frozenset(_INNER_CAPITAL.findall(question))
+    settings = frozenset(name for name in _INNER_CAPITAL.findall(question) if not _speaks(name, found))
     return Asked(
         question,
         worth,
@@ -230,6 +231,11 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
         for_words,
         for_an_envelope,
     )
+
+
+def _speaks(name: str, found: Sequence[Candidate]) -> bool:
+    """Tell whether a name stands above statements of more sources than a setting would: it is who says them in chats."""
+    return len({c.home for c in found if any(name in _NAMED_ALONE.findall(term) for term in _terms(c))}) > _SOURCES
 
 
 def _terms(c: Candidate) -> list[str]:

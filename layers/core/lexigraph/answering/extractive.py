@@ -178,7 +178,7 @@ class _Selection:
         return c.cosine is None or c.cosine >= _CARRIES * self.likeness
 
     def _stands(self, c: Candidate) -> bool:
-        """Tell whether a statement may be quoted for its worth alone: it was found well, or stands below what is asked for."""
+        """Tell whether a statement may be quoted for its worth alone: found well, or below what is asked for."""
         meant = self.asked.is_defined_by(c) or self.asked.is_set_by(c)
         return self._carries(c) and (meant or self._ranks(c, _RANKED))
 
