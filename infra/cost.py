@@ -23,7 +23,7 @@ from lexigraph.settings import DEFAULT_RERANK_MODEL, load_settings
 
 PRICES = ROOT / "infra" / "prices.json"
 HOURS = 730  # a month
-ALARM_FIGURES = 25  # that alarms watch: each costs, also where one alarm adds up several
+ALARM_FIGURES = 28  # that alarms watch: each costs, also where one alarm adds up several
 FIREWALL_RULES = 3
 SNAPSHOT_GB = 3.5  # memory of authorize, query and manage, whose snapshots are kept
 _THOUSAND = 1_000

@@ -99,6 +99,9 @@ class ObservabilityStack(Stack):
         if api.signed:  # that for who signs with IAM counts, too
             failed = _sum({"m0": failed, "m1": metric("5XXError", "Sum", ApiName=api.signed.rest_api_name)})
         self._alarm("FailedRequests", failed, 5, "the API fails", periods=2)
+        if api.broken_streams:
+            broken = _sum({f"m{n}": metric for n, metric in enumerate(api.broken_streams)})
+            self._alarm("BrokenStreams", broken, 5, "streamed answers break off", periods=2)
         self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
         self._show(f"Latency of {QUESTIONS}, ms", {"p50": p50, "p95": p95})
 

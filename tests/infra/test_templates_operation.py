@@ -1,5 +1,6 @@
 """What an operator relies on: alarms that reach somebody and are explained, a budget, nights off, sizes and time limits."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -10,7 +11,9 @@ import pytest
 from infra.cost import FIREWALL_RULES, SNAPSHOT_GB, alarm_figures, endpoints
 from infra.settings import PROFILES, profile_of
 from infra.state_machine import FUNCTIONS
+from lexigraph.api import sse
 from lexigraph.ingestion.extract.guide import read_guide
+from lexigraph.model.errors import StoreUnavailable
 from tests.infra.conftest import CHOSEN, ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
@@ -72,6 +75,31 @@ def test_what_breaks_silently_has_an_alarm(templates: OF, profile: str) -> None:
     # what has a limit of its own is refused whenever there is more to do
     free = {job for job, p in templates(profile).functions.items() if "ReservedConcurrentExecutions" not in p}
     assert {value.rstrip(">").rpartition("/")[2].lower() for value in throttled} == free
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_streams_that_break_off_are_counted_by_what_the_application_logs_of_them_and_by_functions_that_ended(
+    templates: OF, profile: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(_: sse.Tell) -> None:
+        raise StoreUnavailable("the graph is gone")
+
+    async def read() -> None:
+        async for _ in sse.stream(work, lambda told: sse.event(dict(told))).body_iterator:
+            pass
+
+    asyncio.run(read())
+    found = templates(profile)
+    filters = {r.properties["LogGroupName"]: r.properties for r in found.of("Logs::MetricFilter")}
+    assert filters.keys() == {"<api/StreamLogs>", "<api/FollowLogs>"}
+    alarm = found.one("CloudWatch::Alarm", "BrokenStreams").properties
+    watched = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if "MetricStat" in m]
+    for one in filters.values():
+        assert one["FilterPattern"].strip('"') in caplog.text
+        (told,) = one["MetricTransformations"]
+        assert watched[0] == {"Namespace": told["MetricNamespace"], "MetricName": told["MetricName"]}
+    ended = {(m["MetricName"], m["Dimensions"][0]["Value"]) for m in watched[1:]}
+    assert ended == {("Errors", "<api/Stream>"), ("Errors", "<api/Follow>")}
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
