@@ -79,8 +79,11 @@ def prices() -> dict[str, float]:
 
 
 def alarm_figures(profile: Profile) -> int:
-    """Return how many figures alarms watch: none of `extract` and `build` where these have a limit of their own."""
-    return ALARM_FIGURES - (2 if profile.reserve else 0)
+    """Return how many figures alarms watch.
+
+    None of `extract` and `build` where these have a limit of their own; that of the hours where the graph has any.
+    """
+    return ALARM_FIGURES - (2 if profile.reserve else 0) + bool(profile.neptune_hours)
 
 
 def endpoints(profile: Profile) -> int:

@@ -131,6 +131,9 @@ class ObservabilityStack(Stack):
         queue = metric("MainRequestQueuePendingRequests", "Maximum")
         self._alarm("GraphQueue", queue, 50, "requests wait for the graph", periods=3)
         self._show("Neptune", {"capacity units": capacity, "waiting": queue})
+        if graph.missed:
+            missed = graph.missed.metric_approximate_number_of_messages_visible(statistic="Maximum")
+            self._alarm("GraphHours", missed, 1, "the graph was not started or stopped in time")
 
     def _vectors(self, vectors: VectorStack) -> None:
         of = {"CollectionName": vectors.name, "CollectionId": vectors.collection.ref, "ClientId": Aws.ACCOUNT_ID}

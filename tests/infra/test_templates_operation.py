@@ -27,19 +27,19 @@ def headings(page: str) -> set[str]:
     return set(re.findall(r"^#+ (.+)$", (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE))
 
 
-@pytest.mark.parametrize("profile", ON_AWS)
+@pytest.mark.parametrize("profile", [*ON_AWS, "chosen"])
 def test_every_alarm_reaches_the_topic_and_has_a_section_in_the_page_that_it_names(templates: OF, profile: str) -> None:
     found, explained = templates(profile), headings("operate.md")
     for r in found.of("CloudWatch::Alarm"):
         assert r.properties["AlarmActions"] == ["<observability/Alarms>"]
         assert r.properties["TreatMissingData"] == "notBreaching"
-        name = r.properties["AlarmName"].removeprefix(f"lexigraph-{profile}-")
+        name = r.properties["AlarmName"].rpartition("-")[2]
         assert name in explained
         assert r.properties["AlarmDescription"].endswith(f"docs/operate.md, {name}")
 
 
 def test_the_page_explains_no_alarm_that_is_gone(templates: OF) -> None:
-    there = {r.name for r in templates("prod").of("CloudWatch::Alarm")}
+    there = {r.name for profile in ("prod", "chosen") for r in templates(profile).of("CloudWatch::Alarm")}
     page = (ROOT / "docs" / "operate.md").read_text("utf-8").split("\n## Alarms\n")[1].split("\n## ")[0]
     assert set(re.findall(r"^### (\w+)$", page, re.MULTILINE)) == there
 
@@ -126,11 +126,32 @@ def test_hours_start_and_stop_the_graph_in_their_time_zone_by_a_role_that_can_do
     }
     assert told == {
         "Start": ("startDBCluster", "cron(0 8 ? * MON,TUE,WED,THU,FRI *)", "Europe/Berlin"),
-        "Stop": ("stopDBCluster", "cron(0 19 * * ? *)", "Europe/Berlin"),
+        "Stop": ("stopDBCluster", "cron(0 19 ? * MON,TUE,WED,THU,FRI *)", "Europe/Berlin"),
+        "Rest": ("stopDBCluster", "cron(0 19 ? * SAT,SUN *)", "Europe/Berlin"),
     }
     assert {p["Target"]["Input"] for p in schedules.values()} == {'{"DbClusterIdentifier":"<graph/Cluster>"}'}
     cluster = {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}
-    assert found.may("HoursRole") == {"rds:StartDBCluster": cluster, "rds:StopDBCluster": cluster}
+    assert found.may("HoursRole") == {
+        "rds:StartDBCluster": cluster,
+        "rds:StopDBCluster": cluster,
+        "sqs:SendMessage": {"<graph/Missed>"},
+        "kms:Decrypt": {"<data/Key>"},
+        "kms:GenerateDataKey": {"<data/Key>"},
+    }
+
+
+def test_a_start_or_stop_that_fails_raises_an_alarm_but_not_the_stop_on_days_on_which_the_graph_is_stopped_already(
+    templates: OF,
+) -> None:
+    found = templates("chosen")
+    letters = {r.name: r.properties["Target"].get("DeadLetterConfig", {}) for r in found.of("Scheduler::Schedule")}
+    assert letters == {"Start": {"Arn": "<graph/Missed>"}, "Stop": {"Arn": "<graph/Missed>"}, "Rest": {}}
+    queue = found.one("SQS::Queue", "Missed").properties
+    assert queue["KmsMasterKeyId"] == "<data/Key>"
+    assert queue["MessageRetentionPeriod"] == 14 * 86_400
+    alarm = found.one("CloudWatch::Alarm", "GraphHours").properties
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": "<graph/Missed.QueueName>"}]
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
