@@ -206,6 +206,7 @@ class ApiStack(Stack):
             deploy_options=self._stage(profile, "AccessLogs"),
         )
         _answer(api, _ERRORS)
+        self._end_logs(api, profile, "ExecutionLogs")
         return api
 
     def _signed(self, profile: Profile) -> apigateway.RestApi:
@@ -226,7 +227,14 @@ class ApiStack(Stack):
         )
         api.deployment_stage.node.add_dependency(self.api.node.find_child("Account"))
         _answer(api, _SIGNED_ERRORS)
+        self._end_logs(api, profile, "SignedExecutionLogs")
         return api
+
+    def _end_logs(self, api: apigateway.RestApi, profile: Profile, id_: str) -> None:
+        """Make the group of a gateway's own log before the gateway would, as it does without an end."""
+        if profile.aws:
+            name = f"API-Gateway-Execution-Logs_{api.rest_api_id}/{STAGE}"
+            api.deployment_stage.node.add_dependency(LogGroup(self, id_, days=profile.log_days, name=name))
 
     def _name(self, profile: Profile) -> None:
         """Give the API a name of its own, too, which somebody has to point at ``DomainTarget``."""

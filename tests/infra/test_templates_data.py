@@ -132,6 +132,15 @@ def test_no_log_is_kept_for_ever(templates: OF, profile: str) -> None:
         assert days[r.properties["LoggingConfig"]["LogGroup"]] == PROFILES[profile].log_days, r.name
 
 
+@pytest.mark.parametrize("profile", [*ON_AWS, "placed"])
+def test_gateways_find_groups_for_their_own_logs_which_they_would_make_without_an_end(templates: OF, profile: str) -> None:
+    found = templates(profile)
+    groups = {r.properties.get("LogGroupName"): r.id for r in found.of("Logs::LogGroup")}
+    for stage in found.of("ApiGateway::Stage"):
+        name = f"API-Gateway-Execution-Logs_{stage.properties['RestApiId']}/{stage.properties['StageName']}"
+        assert groups[name] in stage.depends
+
+
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_messages_wait_six_times_as_long_as_the_function_may_take_and_then_lie_where_somebody_looks(
     templates: OF, profile: str
