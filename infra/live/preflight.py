@@ -86,6 +86,7 @@ def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> 
     # of elastic addresses, which most accounts have few of, it needs none
     for what, look in (
         ("concurrency", lambda: _concurrency(account, profile, name)),
+        ("audit log", lambda: _audit_log(account, profile)),
         ("quota VPCs", lambda: _vpcs(account, profile)),
         ("quota gateways", lambda: _gateways(account, profile)),
         ("quota databases", lambda: _databases(account, profile)),
@@ -156,6 +157,8 @@ def _bootstrap(account: Account) -> Iterator[Finding]:
 
 def _stacks(account: Account, name: str) -> Iterator[Finding]:
     states = {stack: str(found["StackStatus"]) for stack, found in account.stacks(name).items()}
+    # what a change set that failed leaves of a stack that was to be made: the CDK makes it all the same
+    states = {stack: state for stack, state in states.items() if state != "REVIEW_IN_PROGRESS"}
     for stack, state in states.items():
         if state in _STUCK:
             yield Finding("stacks", "error", f"{name}-{stack} is {state}", _STUCK[state])
@@ -249,6 +252,17 @@ def _concurrency(account: Account, profile: Profile, name: str) -> Iterator[Find
         yield Finding("concurrency", "warning", told, f"{ask}{fewer}")
     else:
         yield Finding("concurrency", "ok", f"{most} concurrent executions")
+
+
+def _audit_log(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Look for the log that a cluster which is gone left under ours' fixed name: Neptune may write after it was deleted."""
+    name = f"/aws/neptune/{profile.prefix}/audit"
+    left = account.client("logs").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    if left and not account.stack(profile.stack("graph")):
+        remedy = f"aws logs delete-log-group --log-group-name {name} --region {account.region}"
+        yield Finding("audit log", "error", f"{name} is left of a deployment that is gone, and cannot be made again", remedy)
+    else:
+        yield Finding("audit log", "ok", f"{name} is {'ours' if left else 'free'}")
 
 
 def _vpcs(account: Account, profile: Profile) -> Iterator[Finding]:

@@ -74,6 +74,7 @@ READY: dict[str, Any] = {
     "opensearchserverless BatchGetCollection": {"collectionDetails": []},
     "opensearchserverless BatchGetCollectionGroup": {"collectionGroupDetails": []},
     "lambda GetAccountSettings": limits(1_000),
+    "logs DescribeLogGroups": {"logGroups": []},
     "neptune DescribeDBEngineVersions": {
         "DBEngineVersions": [{"Engine": "neptune", "EngineVersion": v} for v in ("1.3.2.1", "1.4.8.0")]
     },
@@ -202,6 +203,14 @@ MISSING = [
         "Service Quotas yourself",
     ),
     (
+        "logs DescribeLogGroups",
+        {"logGroups": [{"logGroupName": "/aws/neptune/lexigraph-dev/audit"}]},
+        "audit log",
+        "error",
+        "/aws/neptune/lexigraph-dev/audit is left of a deployment that is gone",
+        "aws logs delete-log-group --log-group-name /aws/neptune/lexigraph-dev/audit --region us-west-2",
+    ),
+    (
         "ec2 DescribeVpcs",
         {"Vpcs": [{"VpcId": f"vpc-{n}"} for n in range(5)]},
         "quota VPCs",
@@ -326,6 +335,11 @@ def test_what_is_missing_is_named_with_its_remedy(
     assert evidence in finding.evidence
     assert remedy in finding.remedy
     assert SECRET not in preflight.as_json(findings), "what a service says in its own words stays here"
+
+
+def test_a_stack_that_was_never_made_as_its_change_set_failed_is_no_obstacle(account: AccountServer) -> None:
+    account.answers["cloudformation DescribeStacks"] = stacks(stack("lexigraph-dev-vector", "REVIEW_IN_PROGRESS"))
+    assert [(f.level, f.evidence) for f in found() if f.name == "stacks"] == [("ok", "none yet")]
 
 
 def test_alarms_that_reach_nobody_are_told(account: AccountServer) -> None:
