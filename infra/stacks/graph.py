@@ -38,7 +38,10 @@ class GraphStack(Stack):
         self.cluster = self._cluster(name, profile, network, key)
         self.cluster.node.add_dependency(audit)
         self._instances(1 + profile.neptune_readers)
-        self.missed = self._run_in(Hours.of(profile.neptune_hours), data, key) if profile.neptune_hours else None
+        # a fixed name, by which its alarm knows it: an export could not go with the hours while that imports it
+        self.missed = f"{name}-missed" if profile.neptune_hours else ""
+        if profile.neptune_hours:
+            self._run_in(Hours.of(profile.neptune_hours), data, key)
         host, port = self.cluster.attr_endpoint, self.cluster.attr_port
         self.connection = f"neptune-db://{host}:{port}?region={Aws.REGION}&read={self.cluster.attr_read_endpoint}"
         self.arn = f"arn:{Aws.PARTITION}:neptune-db:{Aws.REGION}:{Aws.ACCOUNT_ID}:{self.cluster.attr_cluster_resource_id}/*"
@@ -128,8 +131,8 @@ class GraphStack(Stack):
             )
             instance.apply_removal_policy(RemovalPolicy.DESTROY)  # holds no data: the cluster does
 
-    def _run_in(self, hours: Hours, data: DataStack, key: kms.IKey) -> sqs.Queue:
-        """Start and stop the cluster, readers and all, at these times; return the queue of what could not be done then.
+    def _run_in(self, hours: Hours, data: DataStack, key: kms.IKey) -> None:
+        """Start and stop the cluster, readers and all, at these times; what could not be done goes into a queue.
 
         On days without hours it is stopped by now, which AWS refuses to stop again: that is no news to anybody.
         """
@@ -137,6 +140,7 @@ class GraphStack(Stack):
         missed = sqs.Queue(
             self,
             "Missed",
+            queue_name=self.missed,
             retention_period=Duration.days(14),
             encryption=sqs.QueueEncryption.KMS,
             encryption_master_key=key,
@@ -178,4 +182,3 @@ class GraphStack(Stack):
                     dead_letter_config=None if name == "Rest" else letters,
                 ),
             )
-        return missed

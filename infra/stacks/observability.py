@@ -132,7 +132,7 @@ class ObservabilityStack(Stack):
         self._alarm("GraphQueue", queue, 50, "requests wait for the graph", periods=3)
         self._show("Neptune", {"capacity units": capacity, "waiting": queue})
         if graph.missed:
-            missed = graph.missed.metric_approximate_number_of_messages_visible(statistic="Maximum")
+            missed = _metric("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", QueueName=graph.missed)
             self._alarm("GraphHours", missed, 1, "the graph was not started or stopped in time")
 
     def _vectors(self, vectors: VectorStack) -> None:

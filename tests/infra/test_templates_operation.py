@@ -151,7 +151,7 @@ def test_a_start_or_stop_that_fails_raises_an_alarm_but_not_the_stop_on_days_on_
     assert queue["MessageRetentionPeriod"] == 14 * 86_400
     alarm = found.one("CloudWatch::Alarm", "GraphHours").properties
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
-    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": "<graph/Missed.QueueName>"}]
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": queue["QueueName"]}]
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
