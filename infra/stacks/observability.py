@@ -120,7 +120,15 @@ class ObservabilityStack(Stack):
     def _models(self) -> None:
         names = ("Invocations", "InvocationThrottles", "InputTokenCount", "OutputTokenCount")
         metrics = {name: _metric("AWS/Bedrock", name, "Sum") for name in names}
-        self._alarm("ModelThrottled", metrics["InvocationThrottles"], 50, "Bedrock throttles", periods=3)
+        throttled: cloudwatch.IMetric = metrics["InvocationThrottles"]
+        if models := self._profile.of_bedrock:
+            # its guide has figures of each model; that there are those of all together, it says of others alone
+            each = {
+                f"m{n}": _metric("AWS/Bedrock", "InvocationThrottles", "Sum", ModelId=m) for n, m in enumerate(models, 1)
+            }
+            throttled = _of("MAX", {"m0": throttled, **each})
+            metrics |= {f"throttled: {model}": metric for model, metric in zip(models, each.values(), strict=True)}
+        self._alarm("ModelThrottled", throttled, 50, "Bedrock throttles", periods=3)
         self._show("Bedrock", metrics)
 
     def _graph(self, graph: GraphStack) -> None:
@@ -197,4 +205,8 @@ def _metric(namespace: str, name: str, statistic: str, **dimensions: str) -> clo
 
 
 def _sum(metrics: Mapping[str, cloudwatch.IMetric]) -> cloudwatch.MathExpression:
-    return cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=metrics, period=_FIVE_MINUTES)
+    return _of("SUM", metrics)
+
+
+def _of(what: str, metrics: Mapping[str, cloudwatch.IMetric]) -> cloudwatch.MathExpression:
+    return cloudwatch.MathExpression(expression=f"{what}(METRICS())", using_metrics=metrics, period=_FIVE_MINUTES)

@@ -103,6 +103,18 @@ def test_streams_that_break_off_are_counted_by_what_the_application_logs_of_them
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
+def test_throttled_models_are_told_of_whether_bedrock_counts_them_together_or_each(templates: OF, profile: str) -> None:
+    alarm = templates(profile).one("CloudWatch::Alarm", "ModelThrottled").properties
+    (told,) = [m["Expression"] for m in alarm["Metrics"] if "Expression" in m]
+    assert told == "MAX(METRICS())", "a throttled call counts once, in whichever of them it is"
+    watched = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if "MetricStat" in m]
+    of = [{d["Name"]: d["Value"] for d in metric.get("Dimensions", ())} for metric in watched]
+    chosen = PROFILES[profile]
+    models = [spec.removeprefix("bedrock:") for spec in (chosen.embedding_model, chosen.llm)]
+    assert of == [{}, *({"ModelId": model} for model in models)]
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
 def test_a_budget_watches_what_carries_the_profiles_tag(templates: OF, profile: str) -> None:
     found = templates(profile)
     budget = found.one("Budgets::Budget", "Budget").properties["Budget"]
