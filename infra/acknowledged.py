@@ -12,6 +12,7 @@ _BY_STACK = {
         "bucket on, run at deployment only",
         "AwsSolutions-S1": "the bucket that access logs go to",
     },
+    "graph": {"AwsSolutions-SQS3": "the one queue takes what schedules could not do: it is a dead-letter queue itself"},
     "api": {
         f"AwsSolutions-IAM4[Policy::{_CDK_OWN}/AmazonAPIGatewayPushToCloudWatchLogs]": "the account's role for the logs of "
         "API Gateway, as AWS documents it",

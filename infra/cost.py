@@ -23,7 +23,7 @@ from lexigraph.settings import DEFAULT_RERANK_MODEL, load_settings
 
 PRICES = ROOT / "infra" / "prices.json"
 HOURS = 730  # a month
-ALARM_FIGURES = 25  # that alarms watch: each costs, also where one alarm adds up several
+ALARM_FIGURES = 28  # that alarms watch: each costs, also where one alarm adds up several
 FIREWALL_RULES = 3
 SNAPSHOT_GB = 3.5  # memory of authorize, query and manage, whose snapshots are kept
 _THOUSAND = 1_000
@@ -79,8 +79,12 @@ def prices() -> dict[str, float]:
 
 
 def alarm_figures(profile: Profile) -> int:
-    """Return how many figures alarms watch: none of `extract` and `build` where these have a limit of their own."""
-    return ALARM_FIGURES - (2 if profile.reserve else 0)
+    """Return how many figures alarms watch.
+
+    None of `extract` and `build` where these have a limit of their own; that of the hours where the graph has any; one of
+    each model of Bedrock.
+    """
+    return ALARM_FIGURES - (2 if profile.reserve else 0) + bool(profile.neptune_hours) + len(profile.of_bedrock)
 
 
 def endpoints(profile: Profile) -> int:

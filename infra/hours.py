@@ -43,8 +43,14 @@ class Hours:
 
     @property
     def stops(self) -> str:
-        """When it is stopped: every day, since somebody may have started it on another, and AWS does after seven."""
-        return f"cron({_cron(self.stop)} * * ? *)"
+        """When it is stopped on these days."""
+        return f"cron({_cron(self.stop)} ? * {','.join(self.days).upper()} *)"
+
+    @property
+    def rests(self) -> str:
+        """When it is stopped on the other days, since somebody may have started it; empty where there are none."""
+        others = [day.upper() for day in _DAYS if day not in self.days]
+        return f"cron({_cron(self.stop)} ? * {','.join(others)} *)" if others else ""
 
     @property
     def share(self) -> float:

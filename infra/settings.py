@@ -94,6 +94,12 @@ class Profile:
         coming = (self.next_embedding_model,) if job == "build" and self.next_embedding_model else ()
         return (self.embedding_model, self.llm, *coming)
 
+    @property
+    def of_bedrock(self) -> list[str]:
+        """The ids of the models of Bedrock that functions ask, but for one that reranks."""
+        asked = (spec.partition(":") for spec in dict.fromkeys(self.models("build")))
+        return [model for kind, _, model in asked if kind == "bedrock"]
+
 
 PROFILES: Mapping[ProfileName, Profile] = {
     "dev": Profile("dev"),

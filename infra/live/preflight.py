@@ -81,9 +81,12 @@ def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> 
         *(() if profile.vpc else (("zones", lambda: _zones(account, profile)),)),  # a network that is there has its zones
     ):
         yield from _looked(what, look)
+    if profile.vpc:
+        yield from _looked("endpoints", lambda: _endpoints(account, profile), level="warning")
     # of elastic addresses, which most accounts have few of, it needs none
     for what, look in (
         ("concurrency", lambda: _concurrency(account, profile, name)),
+        ("audit log", lambda: _audit_log(account, profile)),
         ("quota VPCs", lambda: _vpcs(account, profile)),
         ("quota gateways", lambda: _gateways(account, profile)),
         ("quota databases", lambda: _databases(account, profile)),
@@ -154,6 +157,8 @@ def _bootstrap(account: Account) -> Iterator[Finding]:
 
 def _stacks(account: Account, name: str) -> Iterator[Finding]:
     states = {stack: str(found["StackStatus"]) for stack, found in account.stacks(name).items()}
+    # what a change set that failed leaves of a stack that was to be made: the CDK makes it all the same
+    states = {stack: state for stack, state in states.items() if state != "REVIEW_IN_PROGRESS"}
     for stack, state in states.items():
         if state in _STUCK:
             yield Finding("stacks", "error", f"{name}-{stack} is {state}", _STUCK[state])
@@ -249,6 +254,17 @@ def _concurrency(account: Account, profile: Profile, name: str) -> Iterator[Find
         yield Finding("concurrency", "ok", f"{most} concurrent executions")
 
 
+def _audit_log(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Look for the log that a cluster which is gone left under ours' fixed name: Neptune may write after it was deleted."""
+    name = f"/aws/neptune/{profile.prefix}/audit"
+    left = account.client("logs").describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    if left and not account.stack(profile.stack("graph")):
+        remedy = f"aws logs delete-log-group --log-group-name {name} --region {account.region}"
+        yield Finding("audit log", "error", f"{name} is left of a deployment that is gone, and cannot be made again", remedy)
+    else:
+        yield Finding("audit log", "ok", f"{name} is {'ours' if left else 'free'}")
+
+
 def _vpcs(account: Account, profile: Profile) -> Iterator[Finding]:
     if not profile.vpc and not account.stack(profile.stack("network")):
         pages = account.client("ec2").get_paginator("describe_vpcs").paginate()
@@ -265,6 +281,51 @@ def _gateways(account: Account, profile: Profile) -> Iterator[Finding]:
         used = sum(len(page["VpcEndpoints"]) for page in pages)
         most = _most(account, *_GATEWAYS)
         yield _against(account, "gateways", "gateway endpoints of the region", used, most, 2, _GATEWAYS)
+
+
+def _endpoints(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Look at the endpoints of a network that is there: those to be used, and those in the way of what is to be made."""
+    pages = account.client("ec2").get_paginator("describe_vpc_endpoints")
+    asked = pages.paginate(Filters=[{"Name": "vpc-id", "Values": [profile.vpc]}])
+    there = [(endpoint["ServiceName"].rpartition(".")[2], endpoint) for page in asked for endpoint in page["VpcEndpoints"]]
+    needed = ["s3", "dynamodb", *ENDPOINTS, *([RERANK_ENDPOINT] if profile.reranks else [])]
+    made = needed if profile.endpoints == "own" else [] if profile.collections_endpoint else [ENDPOINTS[-1]]
+    used = [name for name in needed if name not in made]
+    findings = []
+    if missing := [name for name in used if name not in dict(there)]:
+        remedy = "make them, unless subnets and names of the network lead there by another way"
+        findings.append(Finding("endpoints", "warning", f"{profile.vpc} has none of {', '.join(missing)}", remedy))
+    for name, endpoint in there:
+        if name in used and not _lets_through(endpoint, account.number):
+            id_ = endpoint["VpcEndpointId"]
+            told = f"{id_} of {name} has a policy of its own, which may refuse what our functions ask"
+            shown = f"aws ec2 describe-vpc-endpoints --vpc-endpoint-ids {id_} --region {account.region}"
+            remedy = f"see that it allows the roles of the deployment what {name} is needed for: {shown}"
+            findings.append(Finding("endpoints", "warning", told, remedy))
+    tables = set(profile.route_tables.split(",")) - {""}
+    taken = [
+        f"{endpoint['VpcEndpointId']} of {name}"
+        for name, endpoint in there
+        if name in made and (endpoint.get("PrivateDnsEnabled") or tables.intersection(endpoint.get("RouteTableIds", ())))
+    ]
+    if taken and not account.stack(profile.stack("network")):  # else they are ours
+        remedy = "use what is there: SET=endpoints=existing, for aoss-data also collections_endpoint=vpce-..."
+        told = f"AWS refuses a second one beside {', '.join(taken)}"
+        findings.append(Finding("endpoints", "error", told, remedy))
+    yield from findings or [Finding("endpoints", "ok", f"{profile.vpc}: {', '.join(used) or 'none'} used as they are")]
+
+
+def _lets_through(endpoint: Mapping[str, Any], account: str) -> bool:
+    """Whether an endpoint certainly passes what our functions ask: by AWS's own policy, or by one as ours."""
+    ours = ["aws:PrincipalAccount", *(["aws:ResourceAccount"] if endpoint.get("VpcEndpointType") == "Gateway" else [])]
+    conditions: list[Any] = [None, *({"StringEquals": {key: account}} for key in ours)]
+    statements = json.loads(endpoint.get("PolicyDocument") or '{"Statement": []}')["Statement"]
+    return all(
+        [statement.get(key) for key in ("Effect", "Action", "Resource")] == ["Allow", "*", "*"]
+        and statement.get("Principal") in ("*", {"AWS": "*"})
+        and statement.get("Condition") in conditions
+        for statement in (statements if isinstance(statements, list) else [statements])
+    )
 
 
 def _databases(account: Account, profile: Profile) -> Iterator[Finding]:

@@ -10,8 +10,10 @@ from typing import Any
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_wafv2 as waf
 from constructs import Construct
 
@@ -50,6 +52,8 @@ _FOLLOWED = ("GET /ingest/stream", "POST /ingest/stream")  # takes in and stream
 _PAGE = ("GET /explorer", "GET /explorer/{proxy+}")
 _OPEN = ("GET /health", *_PAGE)
 _COMPRESSED = 1_024  # bytes, from which replies are; those that are streamed never
+_STREAMING = ("stream", "follow")
+_BROKEN = '"request of a stream"'  # how the log tells of a stream that an error broke off: lexigraph/api/sse.py
 QUESTIONS = "POST /query"  # the one route with figures of its own: CloudWatch takes money for those of every other
 # the gateway's own errors in the shape of all others
 _ERRORS: Mapping[str, tuple[apigateway.ResponseType, str, str, str]] = {
@@ -103,8 +107,10 @@ class ApiStack(Stack):
             "LEXIGRAPH_INGEST_ROOTS": "{}",  # files come by the bucket, none from the function's own disk
         }
         self.functions = self._asked(deployment, environment)
+        self.broken_streams: list[cloudwatch.Metric] = []
         if profile.aws:
             self.functions |= self._streaming(deployment, environment)
+            self.broken_streams = self._broken(profile)
         self._grant(deployment.data, ingestion)
         self.api = self._api(profile)
         self._metered = profile.aws  # the emulator takes the caller's key for that of the usage plan
@@ -162,6 +168,18 @@ class ApiStack(Stack):
             "follow": Function(self, "follow", deployment, **behind, environment=follows, memory=1_024),
         }
 
+    def _broken(self, profile: Profile) -> list[cloudwatch.Metric]:
+        """Return what counts streams that broke off, of which the gateway knows nothing: their status was sent before.
+
+        Those that say so in their last event and in the log, and those whose function ended under them.
+        """
+        told = {"metric_namespace": f"Lexigraph/{profile.id}", "metric_name": "BrokenStreams"}
+        pattern = logs.FilterPattern.literal(_BROKEN)
+        found = [self.functions[job].metric_errors(statistic="Sum") for job in _STREAMING]
+        for job in _STREAMING:
+            broken = self.functions[job].log_group.add_metric_filter("Broken", filter_pattern=pattern, **told)
+        return [broken.metric(statistic="Sum"), *found]
+
     def _grant(self, data: DataStack, ingestion: IngestionStack) -> None:
         """Give each function its rights: readers the stores, `curate` also to write them, others the ways to documents."""
         for job, function in self.functions.items():
@@ -188,6 +206,7 @@ class ApiStack(Stack):
             deploy_options=self._stage(profile, "AccessLogs"),
         )
         _answer(api, _ERRORS)
+        self._end_logs(api, profile, "ExecutionLogs")
         return api
 
     def _signed(self, profile: Profile) -> apigateway.RestApi:
@@ -208,7 +227,14 @@ class ApiStack(Stack):
         )
         api.deployment_stage.node.add_dependency(self.api.node.find_child("Account"))
         _answer(api, _SIGNED_ERRORS)
+        self._end_logs(api, profile, "SignedExecutionLogs")
         return api
+
+    def _end_logs(self, api: apigateway.RestApi, profile: Profile, id_: str) -> None:
+        """Make the group of a gateway's own log before the gateway would, as it does without an end."""
+        if profile.aws:
+            name = f"API-Gateway-Execution-Logs_{api.rest_api_id}/{STAGE}"
+            api.deployment_stage.node.add_dependency(LogGroup(self, id_, days=profile.log_days, name=name))
 
     def _name(self, profile: Profile) -> None:
         """Give the API a name of its own, too, which somebody has to point at ``DomainTarget``."""
@@ -279,7 +305,7 @@ class ApiStack(Stack):
         self._route(api, "ANY /{proxy+}", to["query"])  # the API's own 404, and its documentation
 
     def _integration(self, function: Function) -> apigateway.LambdaIntegration:
-        if function.job in ("stream", "follow"):
+        if function.job in _STREAMING:
             mode, longest = apigateway.ResponseTransferMode.STREAM, Duration.seconds(_STREAM_SECONDS)
             return apigateway.LambdaIntegration(function.target, response_transfer_mode=mode, timeout=longest)
         # one permission a function, not one a route: a policy has room for some twenty

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from typing import cast
 
-from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnOutput, CfnResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from infra.constructs.logs import LogGroup
 from infra.registry_rights import RegistryRight
 from infra.settings import Profile, settings_of
 from lexigraph.storage.dynamodb import table as layout
@@ -50,6 +52,7 @@ class DataStack(Stack):
             )
         self.access_logs = self._bucket("AccessLogs", profile, logged=False, days=profile.log_days)
         self.documents = self._bucket("Documents", profile, event_bridge=True, old_days=30)
+        self._end_logs_of_cdk(profile)
         self.artefacts = self._bucket("Artefacts", profile, old_days=7)
         for prefix in (WORK, BULK):
             self.artefacts.add_lifecycle_rule(prefix=f"{prefix}/", expiration=Duration.days(WORK_DAYS))
@@ -127,6 +130,16 @@ class DataStack(Stack):
             lifecycle_rules=[rule],
             removal_policy=self.removal,
         )
+
+    def _end_logs_of_cdk(self, profile: Profile) -> None:
+        """Give CDK's function that turns the events of a bucket on a log group that ends; Lambda's own would not.
+
+        Without a fixed name: the function may make a group, so that a late line could leave one to the next deployment.
+        """
+        group = LogGroup(self, "NotificationLogs", days=profile.log_days)
+        (handler,) = (made for made in self.node.children if made.node.id.startswith("BucketNotificationsHandler"))
+        function = cast(CfnResource, handler.node.default_child)
+        function.add_property_override("LoggingConfig.LogGroup", group.log_group_name)
 
     def registry_statement(self, right: RegistryRight) -> iam.PolicyStatement:
         """Return the statement that lets somebody do something with items of the registry."""

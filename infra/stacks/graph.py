@@ -1,11 +1,12 @@
 """Graph: Neptune Serverless, with a writer endpoint, a reader endpoint, and hours off if wanted."""
 
-from aws_cdk import Aws, CfnOutput, CfnTag, RemovalPolicy, Stack
+from aws_cdk import Aws, CfnOutput, CfnTag, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_neptune as neptune
 from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.constructs.logs import LogGroup
@@ -37,8 +38,10 @@ class GraphStack(Stack):
         self.cluster = self._cluster(name, profile, network, key)
         self.cluster.node.add_dependency(audit)
         self._instances(1 + profile.neptune_readers)
+        # a fixed name, by which its alarm knows it: an export could not go with the hours while that imports it
+        self.missed = f"{name}-missed" if profile.neptune_hours else ""
         if profile.neptune_hours:
-            self._run_in(Hours.of(profile.neptune_hours))
+            self._run_in(Hours.of(profile.neptune_hours), data, key)
         host, port = self.cluster.attr_endpoint, self.cluster.attr_port
         self.connection = f"neptune-db://{host}:{port}?region={Aws.REGION}&read={self.cluster.attr_read_endpoint}"
         self.arn = f"arn:{Aws.PARTITION}:neptune-db:{Aws.REGION}:{Aws.ACCOUNT_ID}:{self.cluster.attr_cluster_resource_id}/*"
@@ -128,30 +131,54 @@ class GraphStack(Stack):
             )
             instance.apply_removal_policy(RemovalPolicy.DESTROY)  # holds no data: the cluster does
 
-    def _run_in(self, hours: Hours) -> None:
-        """Start and stop the cluster, readers and all, at these times."""
+    def _run_in(self, hours: Hours, data: DataStack, key: kms.IKey) -> None:
+        """Start and stop the cluster, readers and all, at these times; what could not be done goes into a queue.
+
+        On days without hours it is stopped by now, which AWS refuses to stop again: that is no news to anybody.
+        """
         cluster = f"arn:{Aws.PARTITION}:rds:{Aws.REGION}:{Aws.ACCOUNT_ID}:cluster:{self.cluster.ref}"
-        may = iam.PolicyStatement(actions=["rds:StartDBCluster", "rds:StopDBCluster"], resources=[cluster])
+        missed = sqs.Queue(
+            self,
+            "Missed",
+            queue_name=self.missed,
+            retention_period=Duration.days(14),
+            encryption=sqs.QueueEncryption.KMS,
+            encryption_master_key=key,
+            enforce_ssl=True,
+        )
+        may = [
+            iam.PolicyStatement(actions=["rds:StartDBCluster", "rds:StopDBCluster"], resources=[cluster]),
+            iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[missed.queue_arn]),
+            *data.key_statements("sqs"),
+        ]
         role = iam.Role(
             self,
             "HoursRole",
             assumed_by=iam.ServicePrincipal(
                 "scheduler.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
             ),
-            inline_policies={"hours": iam.PolicyDocument(statements=[may])},
+            inline_policies={"hours": iam.PolicyDocument(statements=may)},
         )
-        for name, when in (("Start", hours.starts), ("Stop", hours.stops)):
+        letters = scheduler.CfnSchedule.DeadLetterConfigProperty(arn=missed.queue_arn)
+        for name, does, when in (
+            ("Start", "start", hours.starts),
+            ("Stop", "stop", hours.stops),
+            ("Rest", "stop", hours.rests),
+        ):
+            if not when:
+                continue
             scheduler.CfnSchedule(
                 self,
                 name,
-                description=f"{name}s the graph",
+                description=f"{does.title()}s the graph",
                 schedule_expression=when,
                 schedule_expression_timezone=hours.zone,
                 flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
                 target=scheduler.CfnSchedule.TargetProperty(
-                    arn=f"arn:{Aws.PARTITION}:scheduler:::aws-sdk:neptune:{name.lower()}DBCluster",
+                    arn=f"arn:{Aws.PARTITION}:scheduler:::aws-sdk:neptune:{does}DBCluster",
                     role_arn=role.role_arn,
                     input=f'{{"DbClusterIdentifier":"{self.cluster.ref}"}}',
                     retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(maximum_retry_attempts=2),
+                    dead_letter_config=None if name == "Rest" else letters,
                 ),
             )

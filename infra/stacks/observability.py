@@ -99,6 +99,9 @@ class ObservabilityStack(Stack):
         if api.signed:  # that for who signs with IAM counts, too
             failed = _sum({"m0": failed, "m1": metric("5XXError", "Sum", ApiName=api.signed.rest_api_name)})
         self._alarm("FailedRequests", failed, 5, "the API fails", periods=2)
+        if api.broken_streams:
+            broken = _sum({f"m{n}": metric for n, metric in enumerate(api.broken_streams)})
+            self._alarm("BrokenStreams", broken, 5, "streamed answers break off", periods=2)
         self._show("Requests", {"requests": metric("Count", "Sum"), "4xx": metric("4XXError", "Sum")})
         self._show(f"Latency of {QUESTIONS}, ms", {"p50": p50, "p95": p95})
 
@@ -117,7 +120,15 @@ class ObservabilityStack(Stack):
     def _models(self) -> None:
         names = ("Invocations", "InvocationThrottles", "InputTokenCount", "OutputTokenCount")
         metrics = {name: _metric("AWS/Bedrock", name, "Sum") for name in names}
-        self._alarm("ModelThrottled", metrics["InvocationThrottles"], 50, "Bedrock throttles", periods=3)
+        throttled: cloudwatch.IMetric = metrics["InvocationThrottles"]
+        if models := self._profile.of_bedrock:
+            # its guide has figures of each model; that there are those of all together, it says of others alone
+            each = {
+                f"m{n}": _metric("AWS/Bedrock", "InvocationThrottles", "Sum", ModelId=m) for n, m in enumerate(models, 1)
+            }
+            throttled = _of("MAX", {"m0": throttled, **each})
+            metrics |= {f"throttled: {model}": metric for model, metric in zip(models, each.values(), strict=True)}
+        self._alarm("ModelThrottled", throttled, 50, "Bedrock throttles", periods=3)
         self._show("Bedrock", metrics)
 
     def _graph(self, graph: GraphStack) -> None:
@@ -128,6 +139,9 @@ class ObservabilityStack(Stack):
         queue = metric("MainRequestQueuePendingRequests", "Maximum")
         self._alarm("GraphQueue", queue, 50, "requests wait for the graph", periods=3)
         self._show("Neptune", {"capacity units": capacity, "waiting": queue})
+        if graph.missed:
+            missed = _metric("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", QueueName=graph.missed)
+            self._alarm("GraphHours", missed, 1, "the graph was not started or stopped in time")
 
     def _vectors(self, vectors: VectorStack) -> None:
         of = {"CollectionName": vectors.name, "CollectionId": vectors.collection.ref, "ClientId": Aws.ACCOUNT_ID}
@@ -191,4 +205,8 @@ def _metric(namespace: str, name: str, statistic: str, **dimensions: str) -> clo
 
 
 def _sum(metrics: Mapping[str, cloudwatch.IMetric]) -> cloudwatch.MathExpression:
-    return cloudwatch.MathExpression(expression="SUM(METRICS())", using_metrics=metrics, period=_FIVE_MINUTES)
+    return _of("SUM", metrics)
+
+
+def _of(what: str, metrics: Mapping[str, cloudwatch.IMetric]) -> cloudwatch.MathExpression:
+    return cloudwatch.MathExpression(expression=f"{what}(METRICS())", using_metrics=metrics, period=_FIVE_MINUTES)

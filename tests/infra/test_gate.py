@@ -29,6 +29,18 @@ def test_nothing_that_holds_data_is_replaced_since_the_last_release(
     assert problems(before, resources_of(synthesized(profile))) == []
 
 
+@pytest.mark.parametrize("profile", ["chosen", "placed"])
+def test_settings_can_be_taken_back_as_none_adds_an_export_that_could_not_go(
+    synthesized: Callable[[str], Path], profile: str
+) -> None:
+    def exports(of: str) -> set[str]:
+        """The exports by their stacks' last names; which network there is, is settled once."""
+        names = (n.rpartition("-")[2] for n, r in resources_of(synthesized(of)).items() if r["Type"] == EXPORT)
+        return {name for name in names if not name.startswith("network:")}
+
+    assert exports(profile) == exports("dev")
+
+
 def _first(found: Resources, kind: str, beginning: str = "") -> dict[str, Any]:
     return next(r for name, r in found.items() if r["Type"] == f"AWS::{kind}" and f"/{beginning}" in name)
 

@@ -6,31 +6,47 @@ from infra.hours import Hours
 
 
 @pytest.mark.parametrize(
-    ("text", "starts", "stops", "zone", "hours_a_week"),
+    ("text", "starts", "stops", "rests", "zone", "hours_a_week"),
     [
         (
             "Mon-Fri 08:00-19:00 Europe/Berlin",
             "cron(0 8 ? * MON,TUE,WED,THU,FRI *)",
-            "cron(0 19 * * ? *)",
+            "cron(0 19 ? * MON,TUE,WED,THU,FRI *)",
+            "cron(0 19 ? * SAT,SUN *)",
             "Europe/Berlin",
             55,
         ),
-        ("Mon,Wed-Thu 09:05-17:30 UTC", "cron(5 9 ? * MON,WED,THU *)", "cron(30 17 * * ? *)", "UTC", 3 * (8 + 25 / 60)),
+        (
+            "Mon,Wed-Thu 09:05-17:30 UTC",
+            "cron(5 9 ? * MON,WED,THU *)",
+            "cron(30 17 ? * MON,WED,THU *)",
+            "cron(30 17 ? * TUE,FRI,SAT,SUN *)",
+            "UTC",
+            3 * (8 + 25 / 60),
+        ),
         (
             "Sat-Mon 00:00-23:59 America/New_York",
             "cron(0 0 ? * MON,SAT,SUN *)",
-            "cron(59 23 * * ? *)",
+            "cron(59 23 ? * MON,SAT,SUN *)",
+            "cron(59 23 ? * TUE,WED,THU,FRI *)",
             "America/New_York",
             71.95,
         ),
-        ("Sun 10:00-11:00 Asia/Kolkata", "cron(0 10 ? * SUN *)", "cron(0 11 * * ? *)", "Asia/Kolkata", 1),
+        (
+            "Mon-Sun 10:00-11:00 Asia/Kolkata",
+            "cron(0 10 ? * MON,TUE,WED,THU,FRI,SAT,SUN *)",
+            "cron(0 11 ? * MON,TUE,WED,THU,FRI,SAT,SUN *)",
+            "",
+            "Asia/Kolkata",
+            7,
+        ),
     ],
 )
-def test_hours_become_a_start_on_their_days_and_a_stop_every_day(
-    text: str, starts: str, stops: str, zone: str, hours_a_week: float
+def test_hours_become_a_start_and_a_stop_on_their_days_and_another_stop_on_all_others(
+    text: str, starts: str, stops: str, rests: str, zone: str, hours_a_week: float
 ) -> None:
     found = Hours.of(text)
-    assert (found.starts, found.stops, found.zone) == (starts, stops, zone)
+    assert (found.starts, found.stops, found.rests, found.zone) == (starts, stops, rests, zone)
     assert found.share == pytest.approx(hours_a_week / 168)
 
 

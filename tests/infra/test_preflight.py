@@ -74,6 +74,7 @@ READY: dict[str, Any] = {
     "opensearchserverless BatchGetCollection": {"collectionDetails": []},
     "opensearchserverless BatchGetCollectionGroup": {"collectionGroupDetails": []},
     "lambda GetAccountSettings": limits(1_000),
+    "logs DescribeLogGroups": {"logGroups": []},
     "neptune DescribeDBEngineVersions": {
         "DBEngineVersions": [{"Engine": "neptune", "EngineVersion": v} for v in ("1.3.2.1", "1.4.8.0")]
     },
@@ -202,6 +203,14 @@ MISSING = [
         "Service Quotas yourself",
     ),
     (
+        "logs DescribeLogGroups",
+        {"logGroups": [{"logGroupName": "/aws/neptune/lexigraph-dev/audit"}]},
+        "audit log",
+        "error",
+        "/aws/neptune/lexigraph-dev/audit is left of a deployment that is gone",
+        "aws logs delete-log-group --log-group-name /aws/neptune/lexigraph-dev/audit --region us-west-2",
+    ),
+    (
         "ec2 DescribeVpcs",
         {"Vpcs": [{"VpcId": f"vpc-{n}"} for n in range(5)]},
         "quota VPCs",
@@ -328,6 +337,11 @@ def test_what_is_missing_is_named_with_its_remedy(
     assert SECRET not in preflight.as_json(findings), "what a service says in its own words stays here"
 
 
+def test_a_stack_that_was_never_made_as_its_change_set_failed_is_no_obstacle(account: AccountServer) -> None:
+    account.answers["cloudformation DescribeStacks"] = stacks(stack("lexigraph-dev-vector", "REVIEW_IN_PROGRESS"))
+    assert [(f.level, f.evidence) for f in found() if f.name == "stacks"] == [("ok", "none yet")]
+
+
 def test_alarms_that_reach_nobody_are_told(account: AccountServer) -> None:
     (finding,) = [f for f in preflight.looked_at(given("", [])) if f.level != "ok"]
     assert (finding.name, finding.level) == ("alarms", "warning")
@@ -400,6 +414,78 @@ def test_a_reserve_wants_a_quota(account: AccountServer) -> None:
     assert "reserve=0" in finding.remedy
     account.answers["lambda GetAccountSettings"] = limits(200)
     assert [f for f in found(PROFILES["prod"]) if f.level != "ok"] == []
+
+
+OPEN = {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}
+OF_THIS_ACCOUNT = {**OPEN, "Condition": {"StringEquals": {"aws:PrincipalAccount": "123456789012"}}}
+ONE_BUCKET = {**OPEN, "Action": "s3:GetObject", "Resource": "arn:aws:s3:::artefacts/*"}
+
+
+def network(**policies: dict[str, Any]) -> dict[str, Any]:
+    """The endpoints of a network, by services, with the statement of each one's policy."""
+    return {
+        "VpcEndpoints": [
+            {
+                "VpcEndpointId": f"vpce-{name}",
+                "ServiceName": f"com.amazonaws.{REGION}.{name.replace('_', '-')}",
+                "VpcEndpointType": "Gateway" if name in ("s3", "dynamodb") else "Interface",
+                "PrivateDnsEnabled": name not in ("s3", "dynamodb"),
+                "RouteTableIds": [PLACED["route_tables"]] if name in ("s3", "dynamodb") else [],
+                "PolicyDocument": json.dumps({"Version": "2008-10-17", "Statement": [statement]}),
+            }
+            for name, statement in policies.items()
+        ]
+    }
+
+
+THERE = {**PLACED, "endpoints": "existing", "route_tables": ""}
+
+
+@pytest.mark.parametrize(
+    ("context", "endpoints_there", "level", "evidence", "remedy"),
+    [
+        (THERE, network(s3=OPEN, dynamodb=OPEN, bedrock_runtime=OF_THIS_ACCOUNT), "ok", "used as they are", ""),
+        (
+            THERE,
+            network(s3=ONE_BUCKET, dynamodb=OPEN, bedrock_runtime=OPEN),
+            "warning",
+            "vpce-s3 of s3 has a policy of its own",
+            "aws ec2 describe-vpc-endpoints --vpc-endpoint-ids vpce-s3 --region us-west-2",
+        ),
+        (THERE, network(s3=OPEN, dynamodb=OPEN), "warning", "has none of bedrock-runtime", "make them"),
+        (
+            THERE,
+            network(s3=OPEN, dynamodb=OPEN, bedrock_runtime=OPEN, aoss_data=OPEN),
+            "error",
+            "AWS refuses a second one beside vpce-aoss_data of aoss-data",
+            "collections_endpoint=vpce-",
+        ),
+        (
+            {**THERE, "collections_endpoint": "vpce-0a1b2c3d4e5f60718"},
+            network(s3=OPEN, dynamodb=OPEN, bedrock_runtime=OPEN, aoss_data=ONE_BUCKET),
+            "warning",
+            "vpce-aoss_data of aoss-data has a policy of its own",
+            "see that it allows the roles",
+        ),
+        (PLACED, network(s3=ONE_BUCKET), "error", "AWS refuses a second one beside vpce-s3 of s3", "endpoints=existing"),
+        ({**PLACED, "route_tables": "rtb-0b1b2c3d4e5f60718"}, network(s3=ONE_BUCKET), "ok", "none used as they are", ""),
+    ],
+)
+def test_endpoints_of_a_network_that_is_there_are_looked_at_before_functions_depend_on_them(
+    account: AccountServer,
+    context: dict[str, str],
+    endpoints_there: dict[str, Any],
+    level: str,
+    evidence: str,
+    remedy: str,
+) -> None:
+    account.answers["ec2 DescribeVpcEndpoints"] = endpoints_there
+    (finding,) = [f for f in found(profile_of(context)) if f.name == "endpoints"]
+    assert finding.level == level
+    assert evidence in finding.evidence
+    assert remedy in finding.remedy
+    (asked,) = [given_ for what, given_ in account.asked if what.endswith("VpcEndpoints") and "vpc-id" in given_.values()]
+    assert PLACED["vpc"] in asked.values()
 
 
 def test_what_is_there_counts_against_no_quota_again(account: AccountServer) -> None:

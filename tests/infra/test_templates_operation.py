@@ -1,5 +1,6 @@
 """What an operator relies on: alarms that reach somebody and are explained, a budget, nights off, sizes and time limits."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -10,7 +11,9 @@ import pytest
 from infra.cost import FIREWALL_RULES, SNAPSHOT_GB, alarm_figures, endpoints
 from infra.settings import PROFILES, profile_of
 from infra.state_machine import FUNCTIONS
+from lexigraph.api import sse
 from lexigraph.ingestion.extract.guide import read_guide
+from lexigraph.model.errors import StoreUnavailable
 from tests.infra.conftest import CHOSEN, ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
@@ -24,19 +27,19 @@ def headings(page: str) -> set[str]:
     return set(re.findall(r"^#+ (.+)$", (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE))
 
 
-@pytest.mark.parametrize("profile", ON_AWS)
+@pytest.mark.parametrize("profile", [*ON_AWS, "chosen"])
 def test_every_alarm_reaches_the_topic_and_has_a_section_in_the_page_that_it_names(templates: OF, profile: str) -> None:
     found, explained = templates(profile), headings("operate.md")
     for r in found.of("CloudWatch::Alarm"):
         assert r.properties["AlarmActions"] == ["<observability/Alarms>"]
         assert r.properties["TreatMissingData"] == "notBreaching"
-        name = r.properties["AlarmName"].removeprefix(f"lexigraph-{profile}-")
+        name = r.properties["AlarmName"].rpartition("-")[2]
         assert name in explained
         assert r.properties["AlarmDescription"].endswith(f"docs/operate.md, {name}")
 
 
 def test_the_page_explains_no_alarm_that_is_gone(templates: OF) -> None:
-    there = {r.name for r in templates("prod").of("CloudWatch::Alarm")}
+    there = {r.name for profile in ("prod", "chosen") for r in templates(profile).of("CloudWatch::Alarm")}
     page = (ROOT / "docs" / "operate.md").read_text("utf-8").split("\n## Alarms\n")[1].split("\n## ")[0]
     assert set(re.findall(r"^### (\w+)$", page, re.MULTILINE)) == there
 
@@ -75,6 +78,43 @@ def test_what_breaks_silently_has_an_alarm(templates: OF, profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
+def test_streams_that_break_off_are_counted_by_what_the_application_logs_of_them_and_by_functions_that_ended(
+    templates: OF, profile: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(_: sse.Tell) -> None:
+        raise StoreUnavailable("the graph is gone")
+
+    async def read() -> None:
+        async for _ in sse.stream(work, lambda told: sse.event(dict(told))).body_iterator:
+            pass
+
+    asyncio.run(read())
+    found = templates(profile)
+    filters = {r.properties["LogGroupName"]: r.properties for r in found.of("Logs::MetricFilter")}
+    assert filters.keys() == {"<api/StreamLogs>", "<api/FollowLogs>"}
+    alarm = found.one("CloudWatch::Alarm", "BrokenStreams").properties
+    watched = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if "MetricStat" in m]
+    for one in filters.values():
+        assert one["FilterPattern"].strip('"') in caplog.text
+        (told,) = one["MetricTransformations"]
+        assert watched[0] == {"Namespace": told["MetricNamespace"], "MetricName": told["MetricName"]}
+    ended = {(m["MetricName"], m["Dimensions"][0]["Value"]) for m in watched[1:]}
+    assert ended == {("Errors", "<api/Stream>"), ("Errors", "<api/Follow>")}
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_throttled_models_are_told_of_whether_bedrock_counts_them_together_or_each(templates: OF, profile: str) -> None:
+    alarm = templates(profile).one("CloudWatch::Alarm", "ModelThrottled").properties
+    (told,) = [m["Expression"] for m in alarm["Metrics"] if "Expression" in m]
+    assert told == "MAX(METRICS())", "a throttled call counts once, in whichever of them it is"
+    watched = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if "MetricStat" in m]
+    of = [{d["Name"]: d["Value"] for d in metric.get("Dimensions", ())} for metric in watched]
+    chosen = PROFILES[profile]
+    models = [spec.removeprefix("bedrock:") for spec in (chosen.embedding_model, chosen.llm)]
+    assert of == [{}, *({"ModelId": model} for model in models)]
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
 def test_a_budget_watches_what_carries_the_profiles_tag(templates: OF, profile: str) -> None:
     found = templates(profile)
     budget = found.one("Budgets::Budget", "Budget").properties["Budget"]
@@ -98,11 +138,32 @@ def test_hours_start_and_stop_the_graph_in_their_time_zone_by_a_role_that_can_do
     }
     assert told == {
         "Start": ("startDBCluster", "cron(0 8 ? * MON,TUE,WED,THU,FRI *)", "Europe/Berlin"),
-        "Stop": ("stopDBCluster", "cron(0 19 * * ? *)", "Europe/Berlin"),
+        "Stop": ("stopDBCluster", "cron(0 19 ? * MON,TUE,WED,THU,FRI *)", "Europe/Berlin"),
+        "Rest": ("stopDBCluster", "cron(0 19 ? * SAT,SUN *)", "Europe/Berlin"),
     }
     assert {p["Target"]["Input"] for p in schedules.values()} == {'{"DbClusterIdentifier":"<graph/Cluster>"}'}
     cluster = {"arn:aws:rds:REGION:ACCOUNT:cluster:<graph/Cluster>"}
-    assert found.may("HoursRole") == {"rds:StartDBCluster": cluster, "rds:StopDBCluster": cluster}
+    assert found.may("HoursRole") == {
+        "rds:StartDBCluster": cluster,
+        "rds:StopDBCluster": cluster,
+        "sqs:SendMessage": {"<graph/Missed>"},
+        "kms:Decrypt": {"<data/Key>"},
+        "kms:GenerateDataKey": {"<data/Key>"},
+    }
+
+
+def test_a_start_or_stop_that_fails_raises_an_alarm_but_not_the_stop_on_days_on_which_the_graph_is_stopped_already(
+    templates: OF,
+) -> None:
+    found = templates("chosen")
+    letters = {r.name: r.properties["Target"].get("DeadLetterConfig", {}) for r in found.of("Scheduler::Schedule")}
+    assert letters == {"Start": {"Arn": "<graph/Missed>"}, "Stop": {"Arn": "<graph/Missed>"}, "Rest": {}}
+    queue = found.one("SQS::Queue", "Missed").properties
+    assert queue["KmsMasterKeyId"] == "<data/Key>"
+    assert queue["MessageRetentionPeriod"] == 14 * 86_400
+    alarm = found.one("CloudWatch::Alarm", "GraphHours").properties
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": queue["QueueName"]}]
 
 
 @pytest.mark.parametrize("profile", ON_AWS)

@@ -358,8 +358,7 @@ def test_services_reach_queues_topics_and_buckets_for_this_account_alone(templat
     for name, statement in services:
         said = {key: value for test in statement.get("Condition", {}).values() for key, value in test.items()}
         ours = said.get("aws:SourceAccount") == "ACCOUNT" or str(said.get("aws:SourceArn", "")).startswith("<")
-        # the key: CloudWatch's alarms, which the topic's own policy holds to this account
-        assert ours or (name, statement["Principal"]["Service"]) == ("Key", "cloudwatch.amazonaws.com"), (name, statement)
+        assert ours, (name, statement)
 
 
 @pytest.mark.parametrize("profile", ON_AWS)

@@ -41,7 +41,10 @@ def assumed(templates: Templates, needs: Needs) -> Iterator[Need]:
             action = target["Arn"].rpartition(":")[2]
             cluster = json.loads(target["Input"])["DbClusterIdentifier"]
             arn = f"arn:aws:rds:{REGION}:{ACCOUNT}:cluster:{cluster}"
-            yield Need(_name(target["RoleArn"]), f"rds:{action[0].upper()}{action[1:]}", arn, "the hours of the graph")
+            role = _name(target["RoleArn"])
+            yield Need(role, f"rds:{action[0].upper()}{action[1:]}", arn, "the hours of the graph")
+            if letters := target.get("DeadLetterConfig"):
+                yield from _sent(needs, role, letters["Arn"], "a start or stop of the graph that failed")
 
 
 def on_behalf(call: Call, needs: Needs) -> Iterator[Need]:
@@ -88,11 +91,14 @@ def _queue(templates: Templates, needs: Needs, properties: Mapping[str, Any]) ->
 def _destination(needs: Needs, properties: Mapping[str, Any]) -> Iterator[Need]:
     """Yield what Lambda needs to put what a function failed at into a queue (developer guide, asynchronous invocation)."""
     job, queue = _name(properties["FunctionName"]).lower(), properties["DestinationConfig"]["OnFailure"]["Destination"]
-    why = "what an asynchronous call failed at"
-    yield Need(job, "sqs:SendMessage", queue, why, "", (("aws:SecureTransport", "true"),))
+    yield from _sent(needs, job, queue, "what an asynchronous call failed at")
+
+
+def _sent(needs: Needs, role: str, queue: str, why: str) -> Iterator[Need]:
+    yield Need(role, "sqs:SendMessage", queue, why, "", (("aws:SecureTransport", "true"),))
     if key := needs.encrypted.get(queue):
         via = (("kms:ViaService", f"sqs.{REGION}.amazonaws.com"),)
-        yield from (Need(job, f"kms:{action}", key, why, "", via) for action in ("Decrypt", "GenerateDataKey"))
+        yield from (Need(role, f"kms:{action}", key, why, "", via) for action in ("Decrypt", "GenerateDataKey"))
 
 
 def _machine(templates: Templates, needs: Needs, properties: Mapping[str, Any]) -> Iterator[Need]:
