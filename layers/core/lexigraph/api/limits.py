@@ -1,11 +1,14 @@
 """What a request may be: how long its body, how deep its JSON, which text, and which names; the rest is a 422 or 413."""
 
 import asyncio
+import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
+from email.message import EmailMessage
 from typing import Annotated, Any
 
 import anyio
@@ -121,23 +124,42 @@ NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]
 
 
 async def only_declared(request: Request) -> None:
-    """Raise ``InvalidInput`` for a name of the query, or a field of a form, that the route would pass over."""
+    """Raise ``InvalidInput`` for a name of the query, or a field of a body, that the route would pass over."""
     query, form, filled = set(), set(), set()
+    reads_json = False
     for each in _with_all(request.scope["route"].dependant):
         query |= {field.alias for field in each.query_params}
         fields = [field for field in each.body_params if isinstance(field.field_info, params.Form)]
         form |= {field.alias for field in fields}
+        reads_json |= len(fields) < len(each.body_params)
         filled |= {field.alias for field in fields if any(getattr(m, "min_length", 0) for m in field.field_info.metadata)}
     _check_place(request.query_params, query, form, "a field of the form, not of the query")
     for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
         if times > 1:  # the framework would take the last
             raise InvalidInput(f"{name}: is given {times} times; pass it once")
+    if reads_json:
+        _check_once(await request.body())  # read before, and kept
     if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
         sent = await request.form()  # read before, and kept
         _check_place(sent, form, query, "of the query, not a field of the form")
         for name in filled & sent.keys():
             if sent[name] == "":  # the framework would take the default
                 raise InvalidInput(f"{name}: is empty; send a name, or omit it for the default")
+
+
+def _check_once(body: bytes) -> None:
+    """Raise ``InvalidInput`` for JSON with an object that holds a name twice: the framework would take the last."""
+    again: list[tuple[str, int]] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            again.extend(Counter(name for name, _ in pairs).most_common(1))
+
+    with suppress(ValueError, RecursionError):  # what is no JSON is told elsewhere
+        json.loads(body, object_pairs_hook=note)
+    for name, times in again:
+        told = name[:_NAME_CHARS].encode(errors="replace").decode()
+        raise InvalidInput(f"{told}: is given {times} times; send it once")
 
 
 def _check_place(given: Iterable[str], known: set[str], elsewhere: set[str], where: str) -> None:
@@ -232,6 +254,7 @@ class Requests:
             if length.isdigit() and int(length) > limit:
                 too_large = True
                 raise self._too_large(upload)
+            _check_coding(headers)
             await self._app(scope, count, note)
         except asyncio.CancelledError:  # the server ends: nobody else cancels a request
             if begun:
@@ -248,6 +271,21 @@ def _two_lengths() -> ApiError:
     # whoever stands in front may have gone by the other one, and take the rest for another's request (RFC 9112, 6.1)
     message = "a request has Content-Length or Transfer-Encoding, not both"
     return ApiError(400, message, headers={"Connection": "close"})
+
+
+def _check_coding(headers: Mapping[bytes, bytes]) -> None:
+    """Raise ``ApiError`` 415 for a body that would have to be unpacked first, or for JSON that is not in UTF-8."""
+    if headers.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
+        raise ApiError(
+            415,
+            "content-encoding: must be omitted; send the body uncompressed",
+            headers={"Accept-Encoding": "identity"},
+        )
+    if b"charset" in (type_ := headers.get(b"content-type", b"")).lower():
+        said = EmailMessage()
+        said["content-type"] = type_.decode("latin-1")
+        if said.get_content_subtype().endswith("json") and said.get_content_charset() not in ("utf-8", "utf8", "us-ascii"):
+            raise ApiError(415, "content-type: charset must be utf-8; send JSON in UTF-8")
 
 
 async def _linger(receive: Receive) -> None:
