@@ -14,7 +14,9 @@ from typing import Annotated, Any
 import anyio
 from fastapi import Request, params
 from fastapi.dependencies.models import Dependant
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending, respond
@@ -27,6 +29,8 @@ _FORM_BYTES = 100_000  # that a form may have besides its file
 MAX_VALUES = 20_000
 _NAME_CHARS = 80  # of what was sent, in a message
 _NAMES = 50  # unknown ones of a body that are compared with those that are known
+_NULL = {"type": "null"}
+_ABOUT = {"title", "description", "default", "examples"}  # of a schema: not what a value may be
 _LAST_WORDS_SECONDS = 1.0
 # of a body that was refused, read and thrown away: clients that write all before they read hear why only then
 _LINGER_SECONDS = 10.0
@@ -36,6 +40,7 @@ _LINGER_BYTES = 200_000_000
 class Body(BaseModel):
     """Base of what clients send: unknown fields are refused, so that a misspelt one is not silently without effect.
 
+    Null in a field that may be omitted is as if it were: clients that fill in every field send it for what they do not have.
     A value has the type that the schema names: ``"5"`` and ``true`` are no numbers; ``5.0`` is a whole one in JSON.
     """
 
@@ -53,7 +58,18 @@ class Body(BaseModel):
             # perhaps it is misspelt; else that it is missing says more
             names = [name for name in names if get_close_matches(name[:_NAME_CHARS], cls.model_fields, n=1)]
         only_known(names, tuple(cls.model_fields))
-        return {name: _as_whole(value) for name, value in given.items()}
+        optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {name: _as_whole(value) for name, value in given.items() if value is not None or name not in optional}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core_schema)
+        schema = handler.resolve_ref_schema(made)
+        for name, field in schema["properties"].items():
+            if name not in schema.get("required", ()) and _NULL not in field.get("anyOf", ()):
+                types = field.pop("anyOf", None) or [{part: field.pop(part) for part in [*field] if part not in _ABOUT}]
+                field["anyOf"] = [*types, _NULL]
+        return made
 
 
 class Reply(BaseModel):
