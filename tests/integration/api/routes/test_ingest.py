@@ -72,6 +72,18 @@ def test_files_of_no_known_type_are_told_by_the_ingest_its_job_and_the_estimate(
     assert notes == ["skipped 1 file: 1 .doc (save it as .docx)"]
 
 
+@pytest.mark.parametrize("name", ["flow.md.gz", "flow.MD.GZ", "flow.pdf", "flow.docx"])
+def test_a_text_is_estimated_as_text_whatever_its_name(api: Api, name: str) -> None:
+    told = api.client().post("/estimate", json={"text": "# Flow\n\nMira Holm signs.", "name": name}).json()
+    assert (told["documents"], told["chunks"], told["notes"]) == (1, 1, [])
+
+
+def test_a_name_of_a_text_that_cannot_be_is_told_by_its_field(api: Api) -> None:
+    for name in ("flow.zip", ".md"):
+        reply = api.client().post("/estimate", json={"text": "Mira Holm signs.", "name": name})
+        assert (reply.status_code, reply.json()["message"].startswith("name")) == (422, True)
+
+
 @pytest.mark.requirement("E-05", "E-67")
 def test_an_incremental_ingest_skips_what_has_not_changed(api: Api) -> None:
     client = api.client()
