@@ -127,6 +127,13 @@ def test_a_wrong_type_in_any_field_is_refused_by_its_name(client: httpx.Client, 
 
 
 @pytest.mark.parametrize("path", BODIES)
+def test_a_null_in_every_optional_field_is_as_if_none_were_sent(client: httpx.Client, path: str) -> None:
+    fields = DOCUMENT["components"]["schemas"][BODIES[path]["$ref"].rpartition("/")[2]]["properties"]
+    sent = client.post(at(path), json={**dict.fromkeys(fields), **VALID[path]})
+    assert sent.is_success, sent.text
+
+
+@pytest.mark.parametrize("path", BODIES)
 def test_a_field_that_nobody_knows_is_refused(client: httpx.Client, path: str) -> None:
     reply = client.post(at(path), json={**VALID[path], "nobody": MARK})
     refused(reply, field="nobody")

@@ -50,6 +50,35 @@ def test_a_name_that_the_query_holds_twice_is_refused(api: Api, path: str) -> No
     assert refusal(api.client().get(path)) == "limit: is given 2 times; pass it once"
 
 
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ('{"question": "Who signs?", "question": "Who pays?"}', "question"),
+        ('{"question": "Who signs?", "parameters": {"top_k": 1, "top_k": 1}}', "top_k"),
+        ('{"question": "Who signs?", "\\ud800": 1, "\\ud800": 2}', "?"),
+    ],
+)
+def test_a_name_that_an_object_of_a_body_holds_twice_is_refused(api: Api, body: str, name: str) -> None:
+    reply = api.client().post("/query", content=body, headers={"Content-Type": "application/json"})
+    assert refusal(reply) == f"{name}: is given 2 times; send it once"
+
+
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [
+        ({"Content-Encoding": "gzip"}, "content-encoding: must be omitted; send the body uncompressed"),
+        ({"Content-Type": "application/json; charset=utf-16"}, "content-type: charset must be utf-8; send JSON in UTF-8"),
+    ],
+)
+def test_a_body_that_is_compressed_or_in_another_charset_is_refused(api: Api, headers: dict[str, str], told: str) -> None:
+    plain = {"Content-Type": 'application/json; Charset="UTF-8"', "Content-Encoding": "identity"}
+    body = b'{"question": "Who signs?"}'
+    assert api.client().post("/query", content=body, headers=plain).status_code == 200
+    reply = api.client().post("/query", content=body, headers=plain | headers)
+    assert (reply.status_code, reply.json()["error"]) == (415, "unsupported_media_type")
+    assert reply.json()["message"] == told
+
+
 def test_a_file_that_is_sent_as_text_is_told_so(api: Api) -> None:
     reply = api.client().post("/documents", files={"file": (None, "a.md")})
     assert refusal(reply) == "file: must be a file with a name"

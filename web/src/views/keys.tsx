@@ -56,6 +56,7 @@ export function Keys() {
             </div>
           )}
           <NewKey
+            first={found.data.keys.length === 0}
             onMade={(secret) => {
               setMade(secret);
               found.reload();
@@ -110,9 +111,10 @@ function KeyRow({ of: k, onRevoked }: { of: Key; onRevoked: () => void }) {
   );
 }
 
-function NewKey({ onMade }: { onMade: (key: string) => void }) {
+function NewKey({ first, onMade }: { first: boolean; onMade: (key: string) => void }) {
   const [name, setName] = useState("");
-  const [scopes, setScopes] = useState<ReadonlySet<string>>(new Set(["read"]));
+  // the first key closes the server: without admin it could make no other
+  const [scopes, setScopes] = useState<ReadonlySet<string>>(new Set(first ? SCOPES : ["read"]));
   const [error, setError] = useState<ReturnType<typeof asApiError> | null>(null);
   const create = (e: Event) => {
     e.preventDefault();
@@ -120,6 +122,7 @@ function NewKey({ onMade }: { onMade: (key: string) => void }) {
     post("/keys", { body: { name, scopes: [...scopes] } as Schema["NewKey"] }).then(
       (made) => {
         setName("");
+        setScopes(new Set(["read"]));
         if (!key.value) takeKey(made.key); // the server is closed from here on
         onMade(made.key);
       },

@@ -56,12 +56,12 @@ class Answers:
     def begin(self) -> StreamingQueryResponse:
         """Retrieve, and return the answer to come in pieces. Raises like the query engine."""
         body = self._body
-        engine = self._service.engine(self._tenant, body.retriever, body.parameters or {})
+        engine = self._service.engine(self._tenant, body.retriever, body.parameters)
         return engine.stream(
             body.question,
             filters=body.where(),
-            history=[(turn.role, turn.content) for turn in body.history or ()],
-            context=[c if isinstance(c, str) else {"id": c.id or "", "text": c.text} for c in body.context or ()],
+            history=[(turn.role, turn.content) for turn in body.history],
+            context=[c if isinstance(c, str) else {"id": c.id or "", "text": c.text} for c in body.context],
             strict=body.strict,
         )
 

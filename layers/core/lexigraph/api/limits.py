@@ -1,17 +1,22 @@
 """What a request may be: how long its body, how deep its JSON, which text, and which names; the rest is a 422 or 413."""
 
 import asyncio
+import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
+from email.message import EmailMessage
 from typing import Annotated, Any
 
 import anyio
 from fastapi import Request, params
 from fastapi.dependencies.models import Dependant
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lexigraph.api.errors import MAX_DEPTH, ApiError, answer_error, ending, respond
@@ -24,6 +29,8 @@ _FORM_BYTES = 100_000  # that a form may have besides its file
 MAX_VALUES = 20_000
 _NAME_CHARS = 80  # of what was sent, in a message
 _NAMES = 50  # unknown ones of a body that are compared with those that are known
+_NULL = {"type": "null"}
+_ABOUT = {"title", "description", "default", "examples"}  # of a schema: not what a value may be
 _LAST_WORDS_SECONDS = 1.0
 # of a body that was refused, read and thrown away: clients that write all before they read hear why only then
 _LINGER_SECONDS = 10.0
@@ -33,6 +40,7 @@ _LINGER_BYTES = 200_000_000
 class Body(BaseModel):
     """Base of what clients send: unknown fields are refused, so that a misspelt one is not silently without effect.
 
+    Null in a field that may be omitted is as if it were: clients that fill in every field send it for what they do not have.
     A value has the type that the schema names: ``"5"`` and ``true`` are no numbers; ``5.0`` is a whole one in JSON.
     """
 
@@ -50,7 +58,18 @@ class Body(BaseModel):
             # perhaps it is misspelt; else that it is missing says more
             names = [name for name in names if get_close_matches(name[:_NAME_CHARS], cls.model_fields, n=1)]
         only_known(names, tuple(cls.model_fields))
-        return {name: _as_whole(value) for name, value in given.items()}
+        optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {name: _as_whole(value) for name, value in given.items() if value is not None or name not in optional}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core_schema)
+        schema = handler.resolve_ref_schema(made)
+        for name, field in schema["properties"].items():
+            if name not in schema.get("required", ()) and _NULL not in field.get("anyOf", ()):
+                types = field.pop("anyOf", None) or [{part: field.pop(part) for part in [*field] if part not in _ABOUT}]
+                field["anyOf"] = [*types, _NULL]
+        return made
 
 
 class Reply(BaseModel):
@@ -121,23 +140,42 @@ NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]
 
 
 async def only_declared(request: Request) -> None:
-    """Raise ``InvalidInput`` for a name of the query, or a field of a form, that the route would pass over."""
+    """Raise ``InvalidInput`` for a name of the query, or a field of a body, that the route would pass over."""
     query, form, filled = set(), set(), set()
+    reads_json = False
     for each in _with_all(request.scope["route"].dependant):
         query |= {field.alias for field in each.query_params}
         fields = [field for field in each.body_params if isinstance(field.field_info, params.Form)]
         form |= {field.alias for field in fields}
+        reads_json |= len(fields) < len(each.body_params)
         filled |= {field.alias for field in fields if any(getattr(m, "min_length", 0) for m in field.field_info.metadata)}
     _check_place(request.query_params, query, form, "a field of the form, not of the query")
     for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
         if times > 1:  # the framework would take the last
             raise InvalidInput(f"{name}: is given {times} times; pass it once")
+    if reads_json:
+        _check_once(await request.body())  # read before, and kept
     if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
         sent = await request.form()  # read before, and kept
         _check_place(sent, form, query, "of the query, not a field of the form")
         for name in filled & sent.keys():
             if sent[name] == "":  # the framework would take the default
                 raise InvalidInput(f"{name}: is empty; send a name, or omit it for the default")
+
+
+def _check_once(body: bytes) -> None:
+    """Raise ``InvalidInput`` for JSON with an object that holds a name twice: the framework would take the last."""
+    again: list[tuple[str, int]] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            again.extend(Counter(name for name, _ in pairs).most_common(1))
+
+    with suppress(ValueError, RecursionError):  # what is no JSON is told elsewhere
+        json.loads(body, object_pairs_hook=note)
+    for name, times in again:
+        told = name[:_NAME_CHARS].encode(errors="replace").decode()
+        raise InvalidInput(f"{told}: is given {times} times; send it once")
 
 
 def _check_place(given: Iterable[str], known: set[str], elsewhere: set[str], where: str) -> None:
@@ -232,6 +270,7 @@ class Requests:
             if length.isdigit() and int(length) > limit:
                 too_large = True
                 raise self._too_large(upload)
+            _check_coding(headers)
             await self._app(scope, count, note)
         except asyncio.CancelledError:  # the server ends: nobody else cancels a request
             if begun:
@@ -248,6 +287,21 @@ def _two_lengths() -> ApiError:
     # whoever stands in front may have gone by the other one, and take the rest for another's request (RFC 9112, 6.1)
     message = "a request has Content-Length or Transfer-Encoding, not both"
     return ApiError(400, message, headers={"Connection": "close"})
+
+
+def _check_coding(headers: Mapping[bytes, bytes]) -> None:
+    """Raise ``ApiError`` 415 for a body that would have to be unpacked first, or for JSON that is not in UTF-8."""
+    if headers.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
+        raise ApiError(
+            415,
+            "content-encoding: must be omitted; send the body uncompressed",
+            headers={"Accept-Encoding": "identity"},
+        )
+    if b"charset" in (type_ := headers.get(b"content-type", b"")).lower():
+        said = EmailMessage()
+        said["content-type"] = type_.decode("latin-1")
+        if said.get_content_subtype().endswith("json") and said.get_content_charset() not in ("utf-8", "utf8", "us-ascii"):
+            raise ApiError(415, "content-type: charset must be utf-8; send JSON in UTF-8")
 
 
 async def _linger(receive: Receive) -> None:

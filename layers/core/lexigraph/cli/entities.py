@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
     from lexigraph.storage.protocols import Stores
 
+_MOST = 1_000  # entities in a list
 _SHOWN = 3  # documents of a split that a line names
 app = typer.Typer(no_args_is_help=True, help="List, merge and split entities.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the entity that is meant.", show_default=False)]
@@ -31,10 +32,11 @@ Note = Annotated[str, typer.Option(help="Why, for the history.")]
 def list_entities(
     context: typer.Context,
     words: Annotated[str, typer.Argument(help="Words of a name. Default: the most frequent.", show_default=False)] = "",
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="Maximum number.")] = 20,
     json_: JsonOption = False,
 ) -> None:
     """List entities by name, or the most frequent ones."""
+    from lexigraph.storage.common.counts import live_counts
     from lexigraph.storage.protocols import SearchRequest
 
     with _opened(context) as (invocation, stores, owner):
@@ -46,10 +48,12 @@ def list_entities(
         else:
             entities = stores.graph.leading(owner, limit + 1)
         entities, more = entities[:limit], len(entities) > limit
+        total = live_counts(stores, owner)["entities"] if more and not words else None
         aliases = stores.graph.entities(owner, [entity.id for entity in entities]).aliases
     same = {entity.id: sorted(other.value for other in aliases.get(entity.id, ())) for entity in entities}
     if json_:
-        print_json({"entities": [{**entity.to_dict(), "means_the_same": same[entity.id]} for entity in entities]})
+        told = [{**entity.to_dict(), "means_the_same": same[entity.id]} for entity in entities]
+        print_json({"entities": told, "more": more})
         return
     if not entities:
         invocation.err.print("no entities")
@@ -61,7 +65,8 @@ def list_entities(
         table.add_row(one_line(entity.value), entity.class_ or "-", f"{entity.df:,}", one_line(", ".join(same[entity.id])))
     invocation.out.print(table)
     if more:
-        invocation.err.print(f"the first {limit:,}: --limit shows more")
+        shown = f"the first {limit:,}" + (f" of {total:,}" if total else "")
+        invocation.err.print(f"{shown}: {'--limit shows more' if limit < _MOST else 'words of a name narrow them'}")
 
 
 @app.command()

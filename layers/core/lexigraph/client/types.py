@@ -70,7 +70,7 @@ class Cleared(TypedDict):
 class Combination(TypedDict):
     """Conditions combined with ``and``, ``or`` or ``not`` (none of them holds). At most 100 conditions in all."""
 
-    condition: NotRequired[Literal["and", "or", "not"]]
+    condition: NotRequired[Literal["and", "or", "not"] | None]
     filters: list[Comparison | Membership | Combination]
 
 
@@ -78,7 +78,7 @@ class Comparison(TypedDict):
     """A condition on a metadata value. Values of different types never match."""
 
     key: str
-    operator: NotRequired[Literal["==", "!=", "<", "<=", ">", ">="]]
+    operator: NotRequired[Literal["==", "!=", "<", "<=", ">", ">="] | None]
     value: bool | int | float | str
 
 
@@ -293,7 +293,7 @@ class EstimateReply(TypedDict):
 class EstimateRequest(TypedDict):
     """What to estimate: a ``path`` or a ``text``. Prices of the language model may be given."""
 
-    name: NotRequired[str]
+    name: NotRequired[str | None]
     path: NotRequired[str | None]
     text: NotRequired[str | None]
     usd_per_million_input: NotRequired[float | None]
@@ -454,7 +454,7 @@ class IngestReply(TypedDict):
 class IngestRequest(TypedDict):
     """What to ingest."""
 
-    namespace: NotRequired[str]
+    namespace: NotRequired[str | None]
     path: str
 
 
@@ -609,13 +609,13 @@ class MultidocReply(TypedDict):
 class MultidocRequest(TypedDict):
     """A question over several documents; unset parameters come from the preset."""
 
-    examples: NotRequired[list[FewShot]]
+    examples: NotRequired[list[FewShot] | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     max_sections: NotRequired[int | None]
-    min_fact_chars: NotRequired[int]
+    min_fact_chars: NotRequired[int | None]
     min_relevance: NotRequired[float | None]
     num_docs: NotRequired[int | None]
-    preset: NotRequired[Literal["factual", "explanatory", "comprehensive", "specific"]]
+    preset: NotRequired[Literal["factual", "explanatory", "comprehensive", "specific"] | None]
     question: str
     reranker: NotRequired[Literal["tfidf", "bedrock", "model"] | None]
 
@@ -623,13 +623,13 @@ class MultidocRequest(TypedDict):
 class MultidocOptions(TypedDict):
     """A question over several documents; unset parameters come from the preset."""
 
-    examples: NotRequired[list[FewShot]]
+    examples: NotRequired[list[FewShot] | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     max_sections: NotRequired[int | None]
-    min_fact_chars: NotRequired[int]
+    min_fact_chars: NotRequired[int | None]
     min_relevance: NotRequired[float | None]
     num_docs: NotRequired[int | None]
-    preset: NotRequired[Literal["factual", "explanatory", "comprehensive", "specific"]]
+    preset: NotRequired[Literal["factual", "explanatory", "comprehensive", "specific"] | None]
     reranker: NotRequired[Literal["tfidf", "bedrock", "model"] | None]
 
 
@@ -650,32 +650,32 @@ class MultihopReply(TypedDict):
 class MultihopRequest(TypedDict):
     """A multi-hop question."""
 
-    context_expansion_ratio: NotRequired[float]
+    context_expansion_ratio: NotRequired[float | None]
     db_name: str
     filters: NotRequired[Comparison | Membership | Combination | None]
-    final_top_k: NotRequired[int]
-    hop_decay: NotRequired[float]
+    final_top_k: NotRequired[int | None]
+    hop_decay: NotRequired[float | None]
     namespace: str
-    num_hops: NotRequired[int]
+    num_hops: NotRequired[int | None]
     query: str
     role: NotRequired[str | None]
-    top_k_per_hop: NotRequired[int]
-    use_symbolic: NotRequired[bool]
+    top_k_per_hop: NotRequired[int | None]
+    use_symbolic: NotRequired[bool | None]
 
 
 class MultihopOptions(TypedDict):
     """A multi-hop question."""
 
-    context_expansion_ratio: NotRequired[float]
+    context_expansion_ratio: NotRequired[float | None]
     db_name: str
     filters: NotRequired[Comparison | Membership | Combination | None]
-    final_top_k: NotRequired[int]
-    hop_decay: NotRequired[float]
+    final_top_k: NotRequired[int | None]
+    hop_decay: NotRequired[float | None]
     namespace: str
-    num_hops: NotRequired[int]
+    num_hops: NotRequired[int | None]
     role: NotRequired[str | None]
-    top_k_per_hop: NotRequired[int]
-    use_symbolic: NotRequired[bool]
+    top_k_per_hop: NotRequired[int | None]
+    use_symbolic: NotRequired[bool | None]
 
 
 class NamedCount(TypedDict):
@@ -734,21 +734,21 @@ class NetTotals(TypedDict):
 class NewDecision(TypedDict):
     """Names that mean one entity, or a name that means another one in some documents."""
 
-    documents: NotRequired[list[str]]
-    kind: NotRequired[Literal["merge", "alias", "split"]]
+    documents: NotRequired[list[str] | None]
+    kind: NotRequired[Literal["merge", "alias", "split"] | None]
     name: str
-    note: NotRequired[str]
+    note: NotRequired[str | None]
     others: list[str]
 
 
 class NewKey(TypedDict):
     """Properties of a new key."""
 
-    databases: NotRequired[list[str]]
+    databases: NotRequired[list[str] | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     name: NotRequired[str | None]
-    rate: NotRequired[int]
-    scopes: NotRequired[list[Literal["read", "ingest", "admin"]]]
+    rate: NotRequired[int | None]
+    scopes: NotRequired[list[Literal["read", "ingest", "admin"]] | None]
 
 
 class NodeReply(TypedDict):
@@ -904,8 +904,8 @@ class QueryRequest(TypedDict):
     """A question to answer with citations."""
 
     context: NotRequired[list[ContextText | str] | None]
-    evidence: NotRequired[bool]
-    evidence_limit: NotRequired[int]
+    evidence: NotRequired[bool | None]
+    evidence_limit: NotRequired[int | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     history: NotRequired[list[HistoryTurn] | None]
     parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
@@ -925,17 +925,18 @@ class QueryRequest(TypedDict):
             "bm25",
             "fused",
         ]
+        | None
     ]
-    stream: NotRequired[bool]
-    strict: NotRequired[bool]
+    stream: NotRequired[bool | None]
+    strict: NotRequired[bool | None]
 
 
 class QueryOptions(TypedDict):
     """A question to answer with citations."""
 
     context: NotRequired[list[ContextText | str] | None]
-    evidence: NotRequired[bool]
-    evidence_limit: NotRequired[int]
+    evidence: NotRequired[bool | None]
+    evidence_limit: NotRequired[int | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     history: NotRequired[list[HistoryTurn] | None]
     parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
@@ -954,8 +955,9 @@ class QueryOptions(TypedDict):
             "bm25",
             "fused",
         ]
+        | None
     ]
-    strict: NotRequired[bool]
+    strict: NotRequired[bool | None]
 
 
 class RecallMetadata(TypedDict):
@@ -985,19 +987,19 @@ class RecallRequest(TypedDict):
     """What to recall."""
 
     filters: NotRequired[Comparison | Membership | Combination | None]
-    force_regex: NotRequired[bool]
-    max_results: NotRequired[int]
+    force_regex: NotRequired[bool | None]
+    max_results: NotRequired[int | None]
     query: str
-    session_id: NotRequired[str]
+    session_id: NotRequired[str | None]
 
 
 class RecallOptions(TypedDict):
     """What to recall."""
 
     filters: NotRequired[Comparison | Membership | Combination | None]
-    force_regex: NotRequired[bool]
-    max_results: NotRequired[int]
-    session_id: NotRequired[str]
+    force_regex: NotRequired[bool | None]
+    max_results: NotRequired[int | None]
+    session_id: NotRequired[str | None]
 
 
 class Reference(TypedDict):
@@ -1065,9 +1067,9 @@ class RetrieveReply(TypedDict):
 class RetrieveRequest(TypedDict):
     """A question to retrieve statements for."""
 
-    citations: NotRequired[dict[str, str]]
-    evidence: NotRequired[bool]
-    evidence_limit: NotRequired[int]
+    citations: NotRequired[dict[str, str] | None]
+    evidence: NotRequired[bool | None]
+    evidence_limit: NotRequired[int | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
     question: str
@@ -1076,9 +1078,9 @@ class RetrieveRequest(TypedDict):
 class RetrieveOptions(TypedDict):
     """A question to retrieve statements for."""
 
-    citations: NotRequired[dict[str, str]]
-    evidence: NotRequired[bool]
-    evidence_limit: NotRequired[int]
+    citations: NotRequired[dict[str, str] | None]
+    evidence: NotRequired[bool | None]
+    evidence_limit: NotRequired[int | None]
     filters: NotRequired[Comparison | Membership | Combination | None]
     parameters: NotRequired[dict[str, bool | int | float | str | None] | None]
 

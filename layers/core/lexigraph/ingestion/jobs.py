@@ -86,11 +86,11 @@ def run_job(index: "LexicalGraphIndex", tenant: Tenant, job: JobRecord, *, resum
             _fail(index, tenant, job, error)
 
 
-def file_type(name: str) -> str:
-    """Return the type of a file by its name. Raise ``InvalidInput`` for one that is not known."""
+def file_type(name: str, field: str = "file") -> str:
+    """Return the type of a file by its name, of a ``field``. Raise ``InvalidInput`` for one that is not known."""
     found = known_type(name)
     if not found:
-        raise InvalidInput(f"file: unsupported type; use one of {known_endings()}")
+        raise InvalidInput(f"{field}: unsupported type; use one of {known_endings()}")
     return found
 
 

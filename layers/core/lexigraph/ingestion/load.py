@@ -237,6 +237,11 @@ def _shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+def _called(item: FileItem) -> str:
+    """Return how whoever gave a file knows it: one that was sent lies in the data folder, which is nobody's business."""
+    return item.uri if item.uri.startswith("upload:") else _shown(item.path)
+
+
 def _os_reason(error: OSError) -> str:
     match error:
         case FileNotFoundError():
@@ -284,9 +289,9 @@ def fingerprint(item: FileItem, settings: Settings) -> str | Rejected:
         with _opened(item, settings) as stream:
             return item.marked(hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=_HASH_BYTES)).hexdigest())
     except OSError as error:
-        return Rejected(_shown(item.path), _os_reason(error))
+        return Rejected(_called(item), _os_reason(error))
     except InvalidInput as error:
-        return Rejected(_shown(item.path), str(error))
+        return Rejected(_called(item), str(error))
 
 
 def _hash(data: bytes) -> str:
@@ -323,7 +328,7 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     try:
         yield from limit_time(found, settings.max_read_seconds)
     except Exception as error:  # noqa: BLE001  # parsers raise what they like, and one file must not end the run
-        yield Rejected(_shown(item.path), _reason(error, item.type))
+        yield Rejected(_called(item), _reason(error, item.type))
 
 
 def _reason(error: Exception, type_: str) -> str:
@@ -539,7 +544,7 @@ def _each(
             yield _document(item, record.parsed, uri, raw, title, settings)
         except (InvalidInput, RecursionError) as error:
             bad += 1
-            yield Rejected(f"{_shown(item.path)}, {place} {number:,}", _reason(error, item.type), uri)
+            yield Rejected(f"{_called(item)}, {place} {number:,}", _reason(error, item.type), uri)
             if bad == _HOPELESS and not seen:
                 raise InvalidInput(f"the first {_HOPELESS} records are all invalid: the rest was not read") from None
     if not number:

@@ -1,5 +1,6 @@
 """Extraction and embedding through the cache: each distinct content is given to a model once."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
@@ -15,7 +16,9 @@ from lexigraph.model.ids import content_hash
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import ContentCache
 
-_SLICE = 256  # texts between two progress reports, and between two writes to the cache
+# texts between two progress reports, and between two writes to the cache: the first, and as many as it may become
+_FIRST_SLICE, _SLICE = 32, 256
+_FAST_SECONDS, _SLOW_SECONDS = 1.0, 4.0  # of a slice, after which the next one is larger or smaller
 _EXTRACTIONS = 32  # chunks of a fast extractor between two writes
 _EXTRACTION = "extraction:"
 Advance = Callable[[int, int], None]
@@ -182,12 +185,22 @@ def embed(
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     # like lengths together: a local model then embeds several texts at once
     todo = sorted(missing.items(), key=lambda entry: -len(entry[1]))
-    for at in range(0, len(todo), _SLICE):
-        part = todo[at : at + _SLICE]
+    done, size = 0, _FIRST_SLICE
+    while part := todo[done : done + size]:
+        began = time.monotonic()
         vectors = embedder.embed_passages([text for _, text in part])
         known.update({key: vector for (key, _), vector in zip(part, vectors, strict=True)})
         cache.put_many(tenant, kind, {k: v.astype(np.float32).tobytes() for (k, _), v in zip(part, vectors, strict=True)})
-        advance(at + len(part), len(todo))
+        done += len(part)
+        advance(done, len(todo))
+        size = next_slice(size, time.monotonic() - began)
     if not keys:
         return np.zeros((0, embedder.dimension), np.float32), frozenset()
     return np.stack([known[key] for key in keys]), frozenset(missing.values())
+
+
+def next_slice(size: int, seconds: float) -> int:
+    """Return how many texts to embed next, after ``size`` took so many seconds: a slow model is heard of every few."""
+    if seconds < _FAST_SECONDS:
+        return min(_SLICE, size * 4)
+    return size if seconds <= _SLOW_SECONDS else max(1, size // 4)

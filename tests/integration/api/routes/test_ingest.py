@@ -72,6 +72,28 @@ def test_files_of_no_known_type_are_told_by_the_ingest_its_job_and_the_estimate(
     assert notes == ["skipped 1 file: 1 .doc (save it as .docx)"]
 
 
+@pytest.mark.parametrize("name", ["flow.md.gz", "flow.MD.GZ", "flow.pdf", "flow.docx"])
+def test_a_text_is_estimated_as_text_whatever_its_name(api: Api, name: str) -> None:
+    told = api.client().post("/estimate", json={"text": "# Flow\n\nMira Holm signs.", "name": name}).json()
+    assert (told["documents"], told["chunks"], told["notes"]) == (1, 1, [])
+
+
+def test_a_name_of_a_text_that_cannot_be_is_told_by_its_field(api: Api) -> None:
+    for name in ("flow.zip", ".md"):
+        reply = api.client().post("/estimate", json={"text": "Mira Holm signs.", "name": name})
+        assert (reply.status_code, reply.json()["message"].startswith("name")) == (422, True)
+
+
+def test_an_upload_that_cannot_be_read_is_told_by_its_uri_and_not_by_where_it_lies(api: Api, tmp_path: Path) -> None:
+    client = api.client()
+    file = {"file": ("flow.md.gz", b"not packed")}
+    assert client.post("/documents", files=file, data={"namespace": "court"}).status_code == 422
+    job = client.get("/jobs").json()["jobs"][0]
+    told = {"uri": "upload://court/flow.md.gz", "reason": "is damaged and cannot be decompressed"}
+    assert job["result"]["failures"] == [told]
+    assert str(tmp_path) not in client.get(f"/jobs/{job['id']}/events").text
+
+
 @pytest.mark.requirement("E-05", "E-67")
 def test_an_incremental_ingest_skips_what_has_not_changed(api: Api) -> None:
     client = api.client()

@@ -112,6 +112,15 @@ def test_the_first_key_closes_an_open_server(tmp_path: Path) -> None:
         assert len(api.with_headers({HEADER: made["key"]}).get("/keys").json()["keys"]) == 1
 
 
+@pytest.mark.parametrize("body", [{}, {"scopes": ["read", "ingest"]}, {"scopes": list(SCOPES), "filters": STAFF}])
+def test_a_first_key_that_could_make_no_other_leaves_the_server_open(tmp_path: Path, body: dict[str, object]) -> None:
+    with laptop_api(tmp_path, open_=UNTIL_KEY) as api:
+        anybody = api.with_headers({})
+        reply = anybody.post("/keys", json=body)
+        assert (reply.status_code, "for the first key" in reply.json()["message"]) == (422, True)
+        assert anybody.get("/keys").json() == {"keys": []}
+
+
 def test_where_a_workflow_takes_documents_in_an_operator_makes_keys(tmp_path: Path) -> None:
     with laptop_api(tmp_path, workflow="arn:aws:states:eu-west-1:1:stateMachine:x", inbox="bucket") as api:
         reply = api.client().get("/keys")

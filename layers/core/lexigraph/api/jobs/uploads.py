@@ -164,9 +164,9 @@ def _check_size(service: Service, size: int) -> None:
         raise ApiError(422, "file: is empty")
 
 
-def file_name(given: str) -> str:
-    """Return the last part of a name. Raise ``ApiError`` or ``InvalidInput`` for one that cannot be."""
+def file_name(given: str, field: str = "file: its name") -> str:
+    """Return the last part of a name, of a ``field``. Raise ``ApiError`` or ``InvalidInput`` for one that cannot be."""
     name = Path(given.replace("\\", "/")).name.strip()
     if not name or name.startswith(".") or len(name.encode("utf-8", "replace")) > _MAX_NAME:
-        raise ApiError(422, f"file: its name must have 1 to {_MAX_NAME} bytes and not begin with a full stop")
-    return checked_name("file: its name", name, _MAX_NAME)
+        raise ApiError(422, f"{field} must have 1 to {_MAX_NAME} bytes and not begin with a full stop")
+    return checked_name(field, name, _MAX_NAME)

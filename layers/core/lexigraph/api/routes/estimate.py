@@ -28,6 +28,7 @@ from lexigraph.storage.common.folders import translated
 
 router = APIRouter(tags=["ingest"])
 _SHARE = 0.9  # of the deadline
+_BINARY = frozenset("pdf docx odt xlsx xls ods odp pptx epub".split())
 _Text = Annotated[str, Field(min_length=1, max_length=900_000)]
 _Name = Annotated[str, Field(min_length=1, max_length=200, pattern=PATTERN), NAME]
 
@@ -37,7 +38,9 @@ class EstimateRequest(Body):
 
     path: Place | None = Field(None, description="path on the server, as for an ingest", examples=["corpus/flow.md"])
     text: _Text | None = Field(None, description="document text, instead of path", examples=["# Flow\n\nMira Holm signs."])
-    name: _Name = Field("text.md", description="file name of the text; its suffix gives the type", examples=["flow.md"])
+    name: _Name = Field(
+        "text.md", description="file name of the text; its suffix gives the type, if it is one of text", examples=["flow.md"]
+    )
     usd_per_million_input: float | None = Field(
         None, ge=0, le=10_000, description="US dollars per million input tokens", examples=[1.0]
     )
@@ -98,8 +101,11 @@ def _files(service: Service, tenant: Tenant, body: EstimateRequest, skipped: Cou
         if body.path is not None and service.handover:
             yield [service.handover.fetch(tenant, body.path, Path(folder))]
         else:
-            file = Path(folder) / file_name(body.name)
-            type_ = file_type(file.name)
+            name = file_name(body.name, "name")
+            type_ = file_type(name, "name")
+            # text is text: it is not packed, nor in a format that only bytes can have
+            file = Path(folder) / (name[:-3] if name.lower().endswith(".gz") else name)
+            type_ = "txt" if type_ in _BINARY else type_
             with translated(file):
                 file.write_text(body.text or "", encoding="utf-8")
             yield [FileItem(file, file.as_uri(), type_)]

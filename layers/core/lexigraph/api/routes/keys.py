@@ -15,6 +15,7 @@ from lexigraph.api.limits import Body, Name, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import AnyFilter
 from lexigraph.api.service import Service, TheService
+from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import parse_filter, plain_filter
 from lexigraph.model.tenant import View
 from lexigraph.storage.protocols import ApiKey, Scope
@@ -88,7 +89,7 @@ async def list_keys(who: Admin, service: TheService, response: Response) -> KeyL
 async def create_key(who: Admin, service: TheService, response: Response, body: NewKey) -> MadeKey:
     """Create a key for the tenant and return its secret once. Only its hash is stored.
 
-    Creating the first key makes an open server require keys.
+    Creating the first key makes an open server require keys: it must have the scope `admin` and no filters.
     """
     _check_may(service, who)
     response.headers["Cache-Control"] = "no-store"
@@ -103,6 +104,8 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
         raise ApiError(
             413, f"filters must have at most {MOST_FILTER:,} characters as JSON", hint="filter by groups, not documents"
         )
+    if not who.key_id and not await service.run(service.stores.registry.any_key):
+        _check_first(body)
     limits = {"databases": tuple(body.databases), "rate": body.rate, "filters": rights}
     secret, key = new_key(who.tenant, body.scopes, name=body.name or "", **limits)
 
@@ -133,6 +136,15 @@ def _check_may(service: Service, who: Principal) -> None:
         raise ApiError(403, "keys cannot be managed through this API", hint=_BY_OPERATOR)
     if isinstance(who.tenant, View):
         raise ApiError(403, "keys with filters cannot manage keys", hint=_BY_OPERATOR)
+
+
+def _check_first(body: NewKey) -> None:
+    """Raise ``InvalidInput`` for a first key after which nobody could manage keys here: it closes an open server."""
+    if "admin" not in body.scopes:
+        told = "without it, nobody could create or revoke keys through this API"
+        raise InvalidInput(f'scopes: must contain "admin" for the first key: {told}')
+    if body.filters:
+        raise InvalidInput("filters: must be omitted for the first key: keys with filters cannot manage keys")
 
 
 def _told(key: ApiKey) -> dict[str, Any]:

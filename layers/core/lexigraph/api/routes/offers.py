@@ -42,7 +42,7 @@ async def offer_upload(who: Writer, service: TheService, body: OfferRequest) -> 
     if handover is None:
         raise ApiError(404, "this server does not issue upload URLs", hint="POST /documents")
     check_whole(who.tenant)
-    name = file_name(body.name)
+    name = file_name(body.name, "name")
     job, offer = await service.run(lambda: handover.offer(who.tenant, body.namespace, name))
     return OfferReply(
         url=offer.url,

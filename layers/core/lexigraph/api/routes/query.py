@@ -70,7 +70,7 @@ async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dic
     """Return the chunks that ``/query`` would use, in its order, with score parts and without an answer."""
 
     def work() -> dict[str, Any]:
-        found = service.engine(who.tenant, "hybrid", body.parameters or {}).retrieve(body.question, filters=body.where())
+        found = service.engine(who.tenant, "hybrid", body.parameters).retrieve(body.question, filters=body.where())
         return found.preview() if isinstance(found, HybridResults) else {}
 
     return await service.run(work, asks=who.tenant.whole)

@@ -31,7 +31,7 @@ async def retrieve(
     """Return ranked statements for a question, each with its reason and score parts."""
 
     def work() -> dict[str, Any]:
-        engine = service.engine(who.tenant, retriever, body.parameters or {})
+        engine = service.engine(who.tenant, retriever, body.parameters)
         found = engine.retrieve(body.question, filters=body.where())
         if not body.evidence:
             return found.to_dict()

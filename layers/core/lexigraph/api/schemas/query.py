@@ -53,14 +53,13 @@ class QueryRequest(Drawn):
     question: QuestionText = Field(description="as it was asked")
     stream: bool = Field(default=False, description="stream the answer as server-sent events", examples=[False])
     strict: bool = Field(default=False, description="remove sentences that their citations do not support", examples=[False])
-    # clients that fill in every field send null for a list that they do not have
-    context: list[ContextText | ContextString] | None = Field(
+    context: list[ContextText | ContextString] = Field(
         default_factory=list,
         max_length=20,
         description="additional texts to use",
         examples=[[{"id": "ext1", "text": "A memo."}]],
     )
-    history: list[HistoryTurn] | None = Field(
+    history: list[HistoryTurn] = Field(
         default_factory=list,
         max_length=50,
         description="earlier turns, oldest first; used to complete follow-up questions",

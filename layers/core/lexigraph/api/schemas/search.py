@@ -31,13 +31,11 @@ Key = Annotated[
         examples=["year"],
     ),
 ]
-# null is none at all, as it is of other fields
 Parameters = Annotated[
     dict[
         Annotated[str, Field(max_length=64)],
         bool | Annotated[int, Field(ge=-(2**53), le=2**53)] | float | Annotated[str, Field(max_length=200)] | None,
-    ]
-    | None,
+    ],
     Field(max_length=50, description="of the retriever, by name", examples=[{"max_search_results": 10}]),
 ]
 
