@@ -643,7 +643,7 @@ def test_a_document_leads_back_to_the_answer_and_keeps_its_title_in_sight(window
 
 def test_the_names_of_files_are_written_as_people_do_also_where_a_list_is_pointed_at(window: Window, server: Server) -> None:
     file = ("my report ü 100%.txt", "The Copper Kettle belongs to Anna Weber.")
-    sent = server.client.post("/documents", files={"file": file}).json()["document"]["id"]
+    sent = server.client.post("/documents", files={"file": file}, timeout=120).json()["document"]["id"]
     try:
         one = window().open("#/documents?find=my")
         name = one.page.locator(f"a[href='#/document/{sent}'] .name")
