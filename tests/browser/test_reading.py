@@ -641,6 +641,19 @@ def test_a_document_leads_back_to_the_answer_and_keeps_its_title_in_sight(window
     expect(one.page.get_by_role("link", name="Back to the list")).to_be_visible()
 
 
+def test_the_names_of_files_are_written_as_people_do_also_where_a_list_is_pointed_at(window: Window, server: Server) -> None:
+    file = ("my report ü 100%.txt", "The Copper Kettle belongs to Anna Weber.")
+    sent = server.client.post("/documents", files={"file": file}, timeout=120).json()["document"]["id"]
+    try:
+        one = window().open("#/documents?find=my")
+        name = one.page.locator(f"a[href='#/document/{sent}'] .name")
+        expect(name).to_have_attribute("title", re.compile(r"/my report ü 100%\.txt$"))
+        expect(name).to_contain_text("my report ü 100%.txt")
+        one.check()
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
 CODE = (
     "# Otter\n\nThe otter script:\n\n```python\nif otter:\n    swim(river)\n```\n\n"
     "| Otter | River |\n|---|---|\n| Mila | Oder |\n"
@@ -787,6 +800,65 @@ def test_the_graph_fits_on_both_axes_and_zooming_keeps_what_is_selected(window: 
     assert one.page.evaluate(DRAWN)["accent"] > before
     frame.press("0")
     one.page.wait_for_function(f"() => ({DRAWN})().edge === 0")
+
+
+# Of what is drawn: the boxes of nodes, and of the words at lines
+BOXES = """() => {
+    const cy = document.querySelector(".graph-canvas")._cyreg.cy;
+    const box = (e, what) => { const b = e.boundingBox(what); return [b.x1 + 4, b.y1 + 4, b.x2 - 4, b.y2 - 4] };
+    const said = cy.edges().filter(e => e.style("label"));
+    return {
+        nodes: cy.nodes().map(n => box(n, { includeEdges: false })),
+        words: said.map(e => box(e, { includeNodes: false, includeEdges: false })),
+        said: said.map(e => e.style("label")),
+    };
+}"""
+LINE = """() => {
+    const cy = document.querySelector(".graph-canvas")._cyreg.cy;
+    const edge = cy.edges(".leads_to").filter(e => e.connectedNodes(".selected").length && !e.style("label")).first();
+    const { x, y } = edge.renderedMidpoint();
+    const frame = document.querySelector(".graph-canvas").getBoundingClientRect();
+    return { x: frame.x + x, y: frame.y + y };
+}"""
+
+
+def test_words_at_lines_of_the_graph_cover_nothing_and_those_left_out_are_shown_of_a_line_pointed_at(
+    window: Window, server: Server
+) -> None:
+    one = window(width=1500).open(f"#/graph?q={quote(OWNER)}")
+    one.page.locator(".graph-canvas canvas").first.wait_for()
+    one.page.get_by_role("region", name="Entities").get_by_role("button").first.click()
+    one.page.get_by_role("region", name="Selected").wait_for()
+    clear(one)
+
+    before = len(one.page.evaluate(BOXES)["said"])
+    at = one.page.evaluate(LINE)
+    one.page.mouse.move(at["x"], at["y"])
+    one.page.wait_for_function(f"before => ({BOXES})().said.length > before", arg=before)
+    one.page.mouse.move(0, 0)
+    one.page.wait_for_function(f"before => ({BOXES})().said.length === before", arg=before)
+
+    entity = server.get("/entities", q="heron team")["entities"][0]["id"]
+    one.open(f"#/graph?around={entity}")
+    one.page.locator(".graph-canvas canvas").first.wait_for()
+    one.page.wait_for_function(f"() => ({BOXES})().said.includes('is owned by')")
+    clear(one)
+
+
+def clear(one: Explorer) -> None:
+    """Fail where words at a line cover a node or other words."""
+    drawn = one.page.evaluate(BOXES)
+    for i, (left, top, right, bottom) in enumerate(drawn["words"]):
+        for x1, y1, x2, y2 in [*drawn["nodes"], *drawn["words"][:i]]:
+            assert right <= x1 or x2 <= left or bottom <= y1 or y2 <= top, drawn["said"][i]
+
+
+def test_the_tools_of_the_graph_stand_in_one_line_where_there_is_room_for_it(window: Window) -> None:
+    one = window(width=1024).open(f"#/graph?q={quote(OWNER)}")
+    one.page.get_by_label("Find in the graph").fill("tidewater")
+    tools = [one.page.get_by_label("Find in the graph"), *(one.button(name) for name in ("Picture", "List", "JSON"))]
+    tops = [tool.evaluate("e => e.getBoundingClientRect().top") for tool in tools]
+    assert max(tops) - min(tops) < 4
 
 
 def test_an_entity_is_drawn_among_those_named_together_with_it(window: Window, server: Server) -> None:

@@ -1,5 +1,5 @@
 /** The picture of the graph: Cytoscape.js, fetched with the first graph. */
-import cytoscape, { type Core, type StylesheetJson } from "cytoscape";
+import cytoscape, { type BoundingBox12, type Core, type EdgeSingular, type StylesheetJson } from "cytoscape";
 import { texts } from "../texts";
 import { fitted, inkOf } from "./label";
 import { byLayer, headsOf, placed, ROW, shortly, widthOf, type Edge, type Graph, type Node, type Place } from "./model";
@@ -18,12 +18,17 @@ const HEAD = "head:";
 const MARGIN = 14;
 const LARGEST = 1.6; // of what is fitted
 const FONT = 16;
+const FONT_SAID = 14;
 
 export function draw(box: HTMLElement, on: { select: (id: string) => void; expand: (id: string) => void }): Canvas {
   keepInlineStylesOut();
   const cy = cytoscape({ container: box, minZoom: 0.08, maxZoom: 2.5, boxSelectionEnabled: false, autoungrabify: true, style: styles() });
   cy.on("tap", "node.real", (e) => on.select(e.target.id() as string));
   cy.on("dbltap", "node.real", (e) => on.expand(e.target.id() as string));
+  cy.on("mouseover tap", "edge", (e) => void e.target.addClass("told"));
+  const untold = () => void cy.edges().removeClass("told");
+  cy.on("mouseout", "edge", untold);
+  box.addEventListener("mouseleave", untold); // of this it tells nothing
   let drawn: Graph | null = null;
   let places = new Map<string, Place>();
   let whole = false; // all is in sight, and nothing was moved since
@@ -92,7 +97,7 @@ function fill(cy: Core, graph: Graph, places: ReadonlyMap<string, Place>): void 
       const [from, till] = [places.get(e.from), places.get(e.to)];
       if (!from || !till) return;
       const way = from.x < till.x ? "rightward" : from.x > till.x ? "leftward" : "";
-      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to, said: said(e) }, classes: `${e.kind} ${way}` });
+      cy.add({ group: "edges", data: { id: `edge:${i}`, source: e.from, target: e.to, said: said(e), whole: e.label }, classes: `${e.kind} ${way}` });
     });
     const top = Math.min(...[...places.values()].map((at) => at.y));
     byLayer(graph).forEach((nodes, layer) => {
@@ -127,7 +132,7 @@ const classes = (n: Node) => `real ${n.kind}${n.layer === 0 ? " root" : ""}${n.e
 
 function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
   cy.batch(() => {
-    cy.elements().removeClass("selected near far dim match said");
+    cy.elements().removeClass("selected near far dim match said told");
     if (matches.size) cy.nodes(".real").forEach((n) => void n.addClass(matches.has(n.id()) ? "match" : "dim"));
     const at = cy.getElementById(selected);
     if (at.empty()) return;
@@ -139,9 +144,34 @@ function mark(cy: Core, selected: string, matches: ReadonlySet<string>): void {
     at.connectedEdges().addClass("said");
     if (!matches.size) cy.nodes(".real").not(at).not(way).addClass("dim");
   });
+  speak(cy);
   const at = cy.getElementById(selected);
   if (at.nonempty() && !inSight(cy, at.renderedPosition())) cy.center(at);
 }
+
+const SPOTS = [0.5, 0.4, 0.6, 0.3, 0.7]; // of an edge's length
+
+/** Let edges say what joins their ends where it covers neither a node nor the words of another; first those of what is selected. */
+function speak(cy: Core): void {
+  const ink = inkOf(`${FONT_SAID}px ${face()}`);
+  const taken: Box[] = cy.nodes().map((n) => n.boundingBox({ includeEdges: false }));
+  const edges = [...cy.edges(".said").toArray(), ...cy.edges(".relation").not(".said, .far").toArray()];
+  cy.edges().removeClass("spoken");
+  for (const edge of edges as EdgeSingular[]) {
+    const said = edge.data("said") as string;
+    const [from, to] = [edge.sourceEndpoint(), edge.targetEndpoint()];
+    const [x, y] = [to.x - from.x, to.y - from.y];
+    const at = (spot: number) => boxAround(from.x + spot * x, from.y + spot * y, ink(said) + 8, 1.5 * FONT_SAID);
+    const spot = said && SPOTS.find((s) => !taken.some((box) => overlap(box, at(s))));
+    if (!spot) continue;
+    taken.push(at(spot));
+    edge.data({ aside: (spot - 0.5) * x, below: (spot - 0.5) * y }).addClass("spoken");
+  }
+}
+
+type Box = Pick<BoundingBox12, "x1" | "x2" | "y1" | "y2">;
+const boxAround = (x: number, y: number, w: number, h: number): Box => ({ x1: x - w / 2, x2: x + w / 2, y1: y - h / 2, y2: y + h / 2 });
+const overlap = (a: Box, b: Box) => a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
 
 const inSight = (cy: Core, p: { x: number; y: number }) => p.x > 40 && p.y > 20 && p.x < cy.width() - 40 && p.y < cy.height() - 20;
 
@@ -190,11 +220,10 @@ function styles(): StylesheetJson {
     { selector: "edge.rightward", style: { "source-endpoint": "90deg", "target-endpoint": "270deg" } },
     { selector: "edge.leftward", style: { "source-endpoint": "270deg", "target-endpoint": "90deg" } },
     {
-      selector: "edge.relation, edge.said",
+      selector: "edge.spoken, edge.told",
       style: {
-        label: "data(said)",
         "font-family": face(),
-        "font-size": 14,
+        "font-size": FONT_SAID,
         color: faint,
         "text-background-color": surface,
         "text-background-opacity": 0.9,
@@ -202,6 +231,7 @@ function styles(): StylesheetJson {
         "min-zoomed-font-size": 6,
       },
     },
+    { selector: "edge.spoken", style: { label: "data(said)", "text-margin-x": "data(aside)", "text-margin-y": "data(below)", "z-index": 1 } },
     { selector: "edge.relation", style: { opacity: 0.9, "target-arrow-shape": "triangle", "target-arrow-color": strong, "arrow-scale": 0.9 } },
     { selector: "edge.leads_to", style: { "line-style": "dashed" } },
     { selector: ".dim", style: { "text-opacity": 0.8, "border-opacity": 0.35 } },
@@ -209,5 +239,7 @@ function styles(): StylesheetJson {
     { selector: "node.selected", style: { "border-width": 3, "border-color": accent } },
     { selector: "edge.far", style: { opacity: 0.2 } },
     { selector: "edge.near", style: { "line-color": accent, "target-arrow-color": accent, width: 2, opacity: 1 } },
+    // above the nodes
+    { selector: "edge.told", style: { label: "data(whole)", color: text, width: 2, opacity: 1, "text-background-opacity": 1, "min-zoomed-font-size": 0, "z-index-compare": "manual", "z-index": 2 } },
   ] as StylesheetJson;
 }

@@ -68,15 +68,17 @@ export function when(iso: string): string {
   return new Date(iso).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** Return the last part of a uri as people would name it. */
-export function fileOf(uri: string): string {
-  const last = uri.split("/").pop() ?? uri;
+/** Return a uri as people would write it: with blanks, not %20. */
+export function readable(uri: string): string {
   try {
-    return decodeURIComponent(last);
+    return decodeURIComponent(uri);
   } catch {
-    return last;
+    return uri;
   }
 }
+
+/** Return the last part of a uri as people would name it. */
+export const fileOf = (uri: string): string => readable(uri.split("/").pop() ?? uri);
 
 const FLAG = /((?<![\p{L}\d-])--?[\p{L}\d][\p{L}\d-]*)/u;
 

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { Failure, Loading, Notice, fileOf, number, when } from "../parts/basics";
+import { Failure, Loading, Notice, fileOf, number, readable, when } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { NoDocuments } from "../parts/start";
 import { VirtualList } from "../parts/virtual";
@@ -207,7 +207,7 @@ function SortBy({ sort, onSort }: Sorting) {
 function Row({ of: d, place }: { of: Doc; place: string }) {
   return (
     <a class="document-row" href={to("document", d.id)}>
-      <span class="name" title={`${nameOf(d)}\n${d.uri}`}>
+      <span class="name" title={`${nameOf(d)}\n${readable(d.uri)}`}>
         <strong>{nameOf(d)}</strong>
         <span class="faint small">{place}</span>
       </span>

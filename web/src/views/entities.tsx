@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { get, type ApiError, type Schema } from "../api/client";
 import type { ViewProps } from "../app";
-import { Failure, Loading, absent } from "../parts/basics";
+import { Failure, Loading, absent, fileOf } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Nothing } from "../parts/start";
 import { FactLine, StatementCard } from "../parts/statement";
@@ -209,7 +209,7 @@ function Said({ id }: { id: string }) {
       {sources.map((s) => (
         <section key={s.document.id} class="said-source">
           <h3>
-            <a href={to("document", s.document.id)}>{s.document.title || s.document.uri}</a>
+            <a href={to("document", s.document.id)}>{s.document.title || fileOf(s.document.uri)}</a>
           </h3>
           <ul class="plain cards">
             {s.statements.map((statement) => (

@@ -207,31 +207,33 @@ function Explored({ base, a, around, onMore }: { base: Base; a: Asked; around: s
             {texts.graph.moreNeighbours}
           </button>
         )}
-        <label class="find">
-          <span class="hidden">{texts.graph.search}</span>
-          <input
-            type="search"
-            value={find}
-            placeholder={texts.graph.search}
-            onInput={(e) => setFind(e.currentTarget.value)}
-            onKeyDown={(e) => {
-              if (e.key === "Enter" && matches.size) select(following([...matches], selected));
-            }}
-          />
-        </label>
-        {find && <span class="faint small">{texts.graph.matches(matches.size)}</span>}
-        <div class="row view-switch" role="group" aria-label={texts.graph.title}>
-          <button type="button" class="quiet toggle" aria-pressed={picture} onClick={() => setPicture(true)}>
-            {texts.graph.picture}
-          </button>
-          <button type="button" class="quiet toggle" aria-pressed={!picture} onClick={() => setPicture(false)}>
-            {texts.graph.list}
+        <div class="row finding">
+          <label class="find">
+            <span class="hidden">{texts.graph.search}</span>
+            <input
+              type="search"
+              value={find}
+              placeholder={texts.graph.search}
+              onInput={(e) => setFind(e.currentTarget.value)}
+              onKeyDown={(e) => {
+                if (e.key === "Enter" && matches.size) select(following([...matches], selected));
+              }}
+            />
+          </label>
+          {find && <span class="faint small">{texts.graph.matches(matches.size)}</span>}
+          <div class="row view-switch" role="group" aria-label={texts.graph.title}>
+            <button type="button" class="quiet toggle" aria-pressed={picture} onClick={() => setPicture(true)}>
+              {texts.graph.picture}
+            </button>
+            <button type="button" class="quiet toggle" aria-pressed={!picture} onClick={() => setPicture(false)}>
+              {texts.graph.list}
+            </button>
+          </div>
+          <button type="button" class="quiet" onClick={() => save(new Blob([asJson(a, graph)], { type: "application/json" }), "evidence.json")}>
+            <Icon name="download" />
+            {texts.graph.json}
           </button>
         </div>
-        <button type="button" class="quiet" onClick={() => save(new Blob([asJson(a, graph)], { type: "application/json" }), "evidence.json")}>
-          <Icon name="download" />
-          {texts.graph.json}
-        </button>
       </div>
       <p class="hidden" role="status">
         {told}
