@@ -288,6 +288,49 @@ def test_macros_that_fit_no_others_lose_no_words(tmp_path: Path, source: str, te
     assert text in document.text
 
 
+CONDITIONAL = r'''.TH KETTLE 1
+.SH COPYRIGHT
+.if n Kettle is Copyright (C) 2026 by the harbour office.
+.if t Kettle is Copyright \(co 2026 by the harbour office.
+.SH OPTIONS
+.if n .sp
+.ie n .IP """quiet"" (default)" 4
+.el .IP "\(lqquiet\(rq (default)" 4
+Do not whistle.
+.if !'po4a'hide' .BR \-V ", " \-\-version
+.if 'po4a'hide' Hidden.
+.ie \n(.g .TP
+.el .HP
+.ie t .B bold
+.el .B \-k
+Keep the water warm.
+.SH NOTES
+.ie n \{\
+\h'-04'\(bu\h'+03'\c
+.\}
+.el \{\
+.sp -1
+.IP \(bu 2.3
+.\}
+The lid is hot.
+'''
+
+
+def test_what_holds_for_a_terminal_alone_is_read(tmp_path: Path) -> None:
+    document = read(tmp_path, "kettle.1", CONDITIONAL)
+    assert of_role(document, "paragraph") == ["Kettle is Copyright (C) 2026 by the harbour office."]
+    assert of_role(document, "list") == [
+        "quiet (default): Do not whistle. -V, --version",
+        "-k: Keep the water warm.",
+        "• The lid is hot.",
+    ]
+
+
+def test_conditions_without_end_or_without_anything_are_passed_over(tmp_path: Path) -> None:
+    lines = "\n".join([".if", ".el", ".ie n", ".if !", ".if 'a'", ".if n " * 50_000 + "Gone.", ".if n " * 50 + "Deep."])
+    assert read(tmp_path, "kettle.1", f".TH KETTLE 1\n.SH NOTES\n{lines}\nEnd.\n").text.endswith("NOTES\n\nDeep. End.")
+
+
 def test_a_page_that_only_names_another_is_refused(tmp_path: Path) -> None:
     assert "only refers to another page" in refused(tmp_path, "kettle.1", ".so man1/kettle.1\n")
 

@@ -27,10 +27,15 @@ _SIGNS = dict(
     )
 )
 _ACCENTS = dict(zip("`'^~:,", "\u0300\u0301\u0302\u0303\u0308\u0327", strict=True))  # of the letter behind them
+# of a request: of a terminal (n) or of print (t), two strings, or an expression
+_CONDITION = re.compile(
+    r"(?P<not>!?)\s*(?:(?P<letter>[a-z])(?=\s|\\\{|$)|'(?P<one>[^']*)'(?P<other>[^']*)'|(?P<number>\S+))\s*(?P<said>.*)"
+)
 _CELL = re.compile(r"T\{\n((?:(?!T\}).*(?<!T\{)\n)*)T\}")  # a cell of a table over lines
 _MACRO = re.compile(r"^\.\S+", re.MULTILINE)
 _BULLETS = frozenset("•-*·o–—")
 _MAX_TERM_CHARS = 80
+_MAX_CONDITIONS = 100  # one behind another on a line; what stands behind more is left out
 
 
 class Page(ABC):
@@ -41,25 +46,50 @@ class Page(ABC):
         self._lines: list[str] = []
         self._term: list[str] = []
         self._item = False
-        self._code = self._synopsis = False
+        self._code = self._synopsis = self._otherwise = False
         self._name = self._summary = self._heading = ""
 
     def read(self, text: str) -> None:
         """Read the source of the page."""
         lines = iter(text.replace("\\\n", "").split("\n"))
         for line in lines:
-            found = _REQUEST.fullmatch(line)
-            if not found:
-                self._text(plain(line))
-            elif found[1] in ("de", "ig", "am"):
-                given = _COMMENT.sub("", found[2]).split()
-                end = (given[1:2] if found[1] != "ig" else given[:1]) or ["."]
-                next((inner for inner in lines if (last := _REQUEST.fullmatch(inner)) and last[1] == end[0]), None)
-            elif found[1] in ("TS", "EQ"):
-                self._table(lines, f".{found[1][0]}E" if found[1] == "TS" else ".EN")
-            else:
-                self._request(found[1], _COMMENT.sub("", found[2]).strip())
+            self._next(line, lines)
         self._end()
+
+    def _next(self, line: str, lines: Iterator[str]) -> None:
+        """Read a line, and those of the others that it takes along."""
+        found = _REQUEST.fullmatch(line)
+        for _ in range(_MAX_CONDITIONS):
+            if not (found and found[1] in ("if", "ie", "el")):
+                break
+            if not (line := self._conditional(found[1], found[2])):
+                return
+            found = _REQUEST.fullmatch(line)
+        if not found:
+            self._text(plain(line))
+        elif found[1] in ("de", "ig", "am"):
+            given = _COMMENT.sub("", found[2]).split()
+            end = (given[1:2] if found[1] != "ig" else given[:1]) or ["."]
+            next((inner for inner in lines if (last := _REQUEST.fullmatch(inner)) and last[1] == end[0]), None)
+        elif found[1] in ("TS", "EQ"):
+            self._table(lines, f".{found[1][0]}E" if found[1] == "TS" else ".EN")
+        else:
+            self._request(found[1], _COMMENT.sub("", found[2]).strip())
+
+    def _conditional(self, request: str, rest: str) -> str:
+        """Return what is said on one line where a condition of a terminal holds, else an empty text.
+
+        Of what stands in braces the first line is left out and the others are read, whatever the condition: items are told
+        twice, for a terminal by a bullet that is drawn, for print by macros.
+        """
+        if request == "el":
+            holds, said = self._otherwise, rest
+        else:
+            found = _CONDITION.fullmatch(rest)
+            holds = bool(found) and bool(found["not"]) != _holds(found)
+            said = found["said"] if found else ""
+        self._otherwise = request == "ie" and not holds
+        return said.strip() if holds and not said.startswith("\\{") else ""
 
     def parsed(self, metadata: dict[str, str]) -> Parsed:
         """Return what was read."""
@@ -128,6 +158,15 @@ class Page(ABC):
 def plain(line: str) -> str:
     """Return a line without escapes."""
     return _ESCAPE.sub(_meaning, _COMMENT.sub("", line)) if "\\" in line else line
+
+
+def _holds(condition: re.Match[str]) -> bool:
+    """Tell whether a condition holds on a terminal, of groff: of its registers ``.g`` alone is known."""
+    if condition["letter"]:
+        return condition["letter"] in "no"
+    if condition["number"]:
+        return condition["number"] in ("\\n(.g", "\\n[.g]")
+    return bool(plain(condition["one"]) == plain(condition["other"]))
 
 
 def _meaning(found: re.Match[str]) -> str:
