@@ -320,10 +320,94 @@ def test_what_holds_for_a_terminal_alone_is_read(tmp_path: Path) -> None:
     document = read(tmp_path, "kettle.1", CONDITIONAL)
     assert of_role(document, "paragraph") == ["Kettle is Copyright (C) 2026 by the harbour office."]
     assert of_role(document, "list") == [
-        "quiet (default): Do not whistle. -V, --version",
+        '"quiet" (default): Do not whistle. -V, --version',
         "-k: Keep the water warm.",
         "• The lid is hot.",
     ]
+
+
+OF_ITS_OWN = r""".TH KETTLE 1
+.de FN
+\fI\|\\$1\|\fP
+..
+.de Vb
+.ft CW
+.nf
+..
+.de Ve
+.fi
+..
+.de URL
+\\$2 <\\$1>\\$3
+..
+.als MTO URL
+.ds Ho Harbour Office
+.SH FILES
+Read at start is
+.FN /etc/kettle.conf
+of the \*(Ho.
+.Vb 2
+\&  kettle \-q 2
+\&  pour
+.Ve
+.SH OPTIONS
+.TP
+.BI \-\-warm\  degrees
+.BR Keeps " the water
+warm.
+.SH AUTHORS
+Written by
+.MTO "mira@harbour.example" "Mira Holm" "."
+.SH TABLES
+.TS
+allbox tab(:);
+lB lB.
+T{
+Sign
+T}:T{
+What it
+means
+T}
+.T&
+l l.
+T{
+whistle
+T}:T{
+It boils: see
+.B \-q
+T}
+silence:cold
+.TE
+"""
+
+
+def test_macros_and_strings_that_a_page_defines_and_tables_with_signs_between_cells_are_read(tmp_path: Path) -> None:
+    document = read(tmp_path, "kettle.1", OF_ITS_OWN)
+    assert of_role(document, "paragraph") == [
+        "Read at start is /etc/kettle.conf of the Harbour Office.",
+        "Written by Mira Holm <mira@harbour.example>.",
+    ]
+    assert of_role(document, "code") == ["  kettle -q 2\n  pour"]
+    assert of_role(document, "list") == ["--warm degrees: Keeps the water warm."]
+    assert of_role(document, "table") == [
+        "Sign: whistle; What it means: It boils: see -q",
+        "Sign: silence; What it means: cold",
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ".de AA\n.AA\n..\n.AA\n",  # says itself
+        ".de AA\n.BB\n.BB\n..\n.de BB\n.AA\n.AA\n..\n.AA\n",
+        ".de AA\n" + r"\\$1" * 1_000 + "\n..\n.AA " + "x" * 10_000 + "\n",  # says too much
+        ".de AA\nnever ends\n",
+        ".de\n.als\n.ds\n.AA\n",
+    ],
+)
+def test_macros_that_say_themselves_or_too_much_say_nothing(tmp_path: Path, source: str) -> None:
+    document = read(tmp_path, "kettle.1", f".TH KETTLE 1\n.SH NOTES\nThe lid is hot.\n{source}")
+    assert document.text == "NOTES\n\nThe lid is hot."
 
 
 def test_conditions_without_end_or_without_anything_are_passed_over(tmp_path: Path) -> None:

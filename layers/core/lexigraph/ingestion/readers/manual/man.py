@@ -1,13 +1,12 @@
 """Manual pages in the macros of ``man(7)``, which say how text looks."""
 
-import shlex
-
-from lexigraph.ingestion.readers.manual.page import Page, plain
+from lexigraph.ingestion.readers.manual.page import Page, arguments, plain
 from lexigraph.ingestion.readers.parsed import TextBuilder
 
 _ALTERNATING = frozenset("BR RB BI IB IR RI".split())
 _FONTS = frozenset("B I SM SB R".split())
 _BREAKS = frozenset("PP P LP HP sp RS RE".split())
+_KNOWN = _ALTERNATING | _FONTS | _BREAKS | frozenset("UR MT nf EX fi EE br TH SH SS TP TQ IP SY OP".split())
 _NO_ITEM = ("SH", "SS", "PP", "P", "LP", "RE")
 
 
@@ -18,6 +17,9 @@ class ManPage(Page):
         super().__init__(builder)
         self._wants = ""  # what the next line of text is: a term, a heading
 
+    def _knows(self, name: str) -> bool:
+        return name in _KNOWN
+
     def _request(self, name: str, rest: str) -> None:
         if name in _ALTERNATING or name in _FONTS:
             text = ("" if name in _ALTERNATING else " ").join(_arguments(rest))
@@ -25,6 +27,11 @@ class ManPage(Page):
                 self._text(text)
         elif name in ("UR", "MT"):
             self._text(plain(rest))
+        elif name == "SY":
+            self._lines += ["\n"] * bool(self._lines)
+            self._text(plain(rest))
+        elif name == "OP":
+            self._text(f"[{' '.join(_arguments(rest))}]")
         elif name in ("nf", "EX", "fi", "EE"):
             self._end(keep_item=True)
             self._code = name in ("nf", "EX")
@@ -72,10 +79,4 @@ class ManPage(Page):
 
 
 def _arguments(rest: str) -> list[str]:
-    """The arguments of a macro, those in quotation marks whole."""
-    lexer = shlex.shlex(rest, posix=True)
-    lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
-    try:
-        return [plain(argument) for argument in lexer]
-    except ValueError:  # a quotation mark that is not closed
-        return [plain(argument.strip('"')) for argument in rest.split()]
+    return [plain(argument) for argument in arguments(rest)]

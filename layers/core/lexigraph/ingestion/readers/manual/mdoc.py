@@ -1,6 +1,5 @@
 """Manual pages in the macros of ``mdoc(7)``, which say what words are: options, arguments, functions."""
 
-import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from lexigraph.ingestion.readers.manual.macros import (
     SAID,
     WORDS,
 )
-from lexigraph.ingestion.readers.manual.page import Page, plain
+from lexigraph.ingestion.readers.manual.page import TOKEN, Page, plain
 from lexigraph.ingestion.readers.parsed import TextBuilder
 from lexigraph.ingestion.readers.tables import add_rows
 
@@ -30,7 +29,6 @@ _CODE = ("-literal", "-unfilled")
 _MARKED = {"-bullet": "•", "-dash": "-", "-hyphen": "-", "-item": ""}
 _TERMS = frozenset("-tag -hang -ohang -inset -diag".split())
 _KINDS = frozenset([*_MARKED, *_TERMS, "-enum", "-column"])
-_TOKEN = re.compile(r'"((?:[^"]|"")*)"?|((?:\\ |\S)+)')
 _BARS = (r"\*(Ba", r"\*[Ba]")
 _QUOTED = r"\&"  # the escape for nothing: keeps a quoted word from being a macro
 
@@ -57,6 +55,9 @@ class MdocPage(Page):
         self._command = self._last = ""
         self._function: list[str] | None = None  # the arguments between Fo and Fc
         self._reference: dict[str, list[str]] | None = None
+
+    def _knows(self, name: str) -> bool:
+        return name in INLINE or name in _BLOCKS
 
     def _text(self, text: str) -> None:
         self._end_lone_code()
@@ -372,7 +373,7 @@ _BLOCKS: Mapping[str, Callable[[MdocPage, list[str]], None]] = {
 
 def _tokens(rest: str) -> list[str]:
     """Return the arguments of a macro, with their escapes."""
-    tokens = (found[2] or _QUOTED + found[1].replace('""', '"') for found in _TOKEN.finditer(rest))
+    tokens = (found[2] or _QUOTED + found[1].replace('""', '"') for found in TOKEN.finditer(rest))
     return ["|" if token in _BARS else token for token in tokens]
 
 

@@ -4,9 +4,11 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import takewhile
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
 from lexigraph.ingestion.readers.plain.pages import manual_title
+from lexigraph.ingestion.readers.tables import add_rows
 
 _REQUEST = re.compile(r"[.'][^\S\n]*(\S*)[^\S\n]*(.*)")
 _COMMENT = re.compile(r"(?<!\\)\\[\"#].*")
@@ -27,14 +29,20 @@ _SIGNS = dict(
     )
 )
 _ACCENTS = dict(zip("`'^~:,", "\u0300\u0301\u0302\u0303\u0308\u0327", strict=True))  # of the letter behind them
+_STRING = re.compile(r"\\\*(\[[^\]]{,99}\]|\(..|.)")
+TOKEN = re.compile(r'"((?:[^"]|"")*)"?|((?:\\ |\S)+)')  # an argument, in quotation marks or without
+_PARAMETER = re.compile(r"\\\\\$([1-9*@])")
 # of a request: of a terminal (n) or of print (t), two strings, or an expression
 _CONDITION = re.compile(
     r"(?P<not>!?)\s*(?:(?P<letter>[a-z])(?=\s|\\\{|$)|'(?P<one>[^']*)'(?P<other>[^']*)'|(?P<number>\S+))\s*(?P<said>.*)"
 )
 _CELL = re.compile(r"T\{\n((?:(?!T\}).*(?<!T\{)\n)*)T\}")  # a cell of a table over lines
 _MACRO = re.compile(r"^\.\S+", re.MULTILINE)
+_SEPARATOR = re.compile(r"\btab *\((.)\)")
 _BULLETS = frozenset("•-*·o–—")
+_DEFINITIONS = frozenset("de de1 am am1 ig".split())
 _MAX_TERM_CHARS = 80
+_MAX_DEPTH, _MOST_SAID = 10, 2_000_000  # of macros that a page defines: one in another, characters that they say in all
 _MAX_CONDITIONS = 100  # one behind another on a line; what stands behind more is left out
 
 
@@ -48,6 +56,9 @@ class Page(ABC):
         self._item = False
         self._code = self._synopsis = self._otherwise = False
         self._name = self._summary = self._heading = ""
+        self._macros: dict[str, list[str]] = {}  # that the page defines
+        self._strings: dict[str, str] = {}
+        self._depth, self._spare = 0, _MOST_SAID
 
     def read(self, text: str) -> None:
         """Read the source of the page."""
@@ -58,6 +69,8 @@ class Page(ABC):
 
     def _next(self, line: str, lines: Iterator[str]) -> None:
         """Read a line, and those of the others that it takes along."""
+        if self._strings and "\\*" in line:
+            line = _STRING.sub(lambda named: self._strings.get(named[1].strip("([]"), named[0]), line)
         found = _REQUEST.fullmatch(line)
         for _ in range(_MAX_CONDITIONS):
             if not (found and found[1] in ("if", "ie", "el")):
@@ -67,14 +80,40 @@ class Page(ABC):
             found = _REQUEST.fullmatch(line)
         if not found:
             self._text(plain(line))
-        elif found[1] in ("de", "ig", "am"):
-            given = _COMMENT.sub("", found[2]).split()
-            end = (given[1:2] if found[1] != "ig" else given[:1]) or ["."]
-            next((inner for inner in lines if (last := _REQUEST.fullmatch(inner)) and last[1] == end[0]), None)
+        elif found[1] in _DEFINITIONS:
+            given = [*_COMMENT.sub("", found[2]).split(), "", ""][found[1] == "ig" :]
+            body = list(takewhile(lambda inner: _name_of(inner) != (given[1] or "."), lines))
+            if found[1] in ("de", "de1"):
+                self._macros[given[0]] = body
+        elif found[1] == "ds":
+            name, _, said = found[2].partition(" ")
+            if name not in _SIGNS and len(said) <= _MAX_TERM_CHARS:
+                self._strings[name] = said.strip().removeprefix('"').replace("\\\\", "\\")
+        elif found[1] == "als":
+            new, old = [*found[2].split(), "", ""][:2]
+            self._macros[new] = self._macros.get(old, [])
         elif found[1] in ("TS", "EQ"):
             self._table(lines, f".{found[1][0]}E" if found[1] == "TS" else ".EN")
         else:
-            self._request(found[1], _COMMENT.sub("", found[2]).strip())
+            rest = _COMMENT.sub("", found[2]).strip()
+            if found[1] in self._macros and not self._knows(found[1]):
+                self._expand(self._macros[found[1]], rest)
+            else:
+                self._request(found[1], rest)
+
+    def _expand(self, body: list[str], rest: str) -> None:
+        """Read what a macro says that the page defines itself, with its arguments; none of those that say too much."""
+        self._spare -= 1 + sum(len(line) + line.count("\\\\$") * len(rest) for line in body)
+        if self._spare < 0 or self._depth == _MAX_DEPTH:
+            return
+        given = arguments(rest)
+        values = {"*": " ".join(given), "@": " ".join(given), **{str(at): value for at, value in enumerate(given[:9], 1)}}
+        said = [_PARAMETER.sub(lambda found: values.get(found[1], ""), line).replace("\\\\", "\\") for line in body]
+        self._depth += 1
+        inner = iter(said)
+        for line in inner:
+            self._next(line, inner)
+        self._depth -= 1
 
     def _conditional(self, request: str, rest: str) -> str:
         """Return what is said on one line where a condition of a terminal holds, else an empty text.
@@ -94,6 +133,10 @@ class Page(ABC):
     def parsed(self, metadata: dict[str, str]) -> Parsed:
         """Return what was read."""
         return self._builder.parsed(manual_title(self._name, self._summary) if self._name else "", metadata)
+
+    @abstractmethod
+    def _knows(self, name: str) -> bool:
+        """Tell whether a request or macro is read here, whatever the page makes of it."""
 
     @abstractmethod
     def _text(self, text: str) -> None:
@@ -129,14 +172,18 @@ class Page(ABC):
         return term in _BULLETS or bool(re.fullmatch(r"\(?\w{1,3}[.)]", term))
 
     def _table(self, lines: Iterator[str], end: str) -> None:
-        """Keep the rows of a table as they stand; formulas are left out."""
+        """Keep the rows of a table as they stand, or one by one where cells are texts over lines; formulas are left out."""
         self._end(keep_item=True)
-        source = _CELL.sub(
-            lambda cell: " ".join(_MACRO.sub("", cell[1]).split()), "\n".join(iter(lambda: next(lines, end), end))
-        )
-        body = [plain(row).replace("\t", "  ") for row in source.split("\n") if "\t" in row]
-        if end == ".TE" and body:
-            self._builder.add("\n".join(body), "code")
+        source = "\n".join(takewhile(lambda line: line.rstrip() != end, lines))
+        if end != ".TE":
+            return
+        options = source.partition("\n")[0]
+        between = found[1] if options.endswith(";") and (found := _SEPARATOR.search(options)) else "\t"
+        rows, headed = _rows(source, between, options=options.endswith(";"))
+        if _CELL.search(source):
+            add_rows(self._builder, rows, "table", headed=headed, strict=True)
+        elif rows:
+            self._builder.add("\n".join("  ".join(row) for row in rows), "code")
 
     def _end(self, *, keep_item: bool = False) -> None:
         """Add what was read."""
@@ -158,6 +205,31 @@ class Page(ABC):
 def plain(line: str) -> str:
     """Return a line without escapes."""
     return _ESCAPE.sub(_meaning, _COMMENT.sub("", line)) if "\\" in line else line
+
+
+def arguments(rest: str) -> list[str]:
+    """Return the arguments of a macro, with their escapes."""
+    return [word or quoted.replace('""', '"') for quoted, word in TOKEN.findall(rest)]
+
+
+def _name_of(line: str) -> str:
+    found = _REQUEST.fullmatch(line)
+    return found[1] if found else ""
+
+
+def _rows(source: str, between: str, *, options: bool) -> tuple[list[list[str]], bool]:
+    """Return the cells of the rows of a table, and whether its format sets the first one in bold."""
+    whole = _CELL.sub(lambda cell: " ".join(_MACRO.sub("", cell[1]).split()).replace(between, "\0"), source)
+    rows, format_, first = [], True, ""
+    for line in whole.split("\n")[options:]:
+        if format_:
+            first = first or line
+            format_ = not line.rstrip().endswith(".")
+        elif line.startswith(".T&"):
+            format_ = True
+        elif not line.startswith(".") and line.strip("_= "):
+            rows.append([plain(cell.replace("\0", between)).strip() for cell in line.split(between)])
+    return rows, "B" in first.upper()
 
 
 def _holds(condition: re.Match[str]) -> bool:

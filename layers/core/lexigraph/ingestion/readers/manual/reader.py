@@ -10,7 +10,7 @@ from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
-_MARKED_UP = re.compile(r"\s*[.'](?:[^\S\n]*\w|\\\")")  # its first line is a comment or a request
+_MARKED_UP = re.compile(r"\s*[.'](?:[^\S\n]*(?:\w|\n)|\\[\"#])")  # its first line is a comment, a request or empty
 _FIRST = re.compile(r"^[.'][^\S\n]*(TH|Dd|Dt|so)\s", re.MULTILINE)
 _OVERSTRUCK = re.compile(b".\b")  # bold and underlined in what man prints
 
