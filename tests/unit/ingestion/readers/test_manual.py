@@ -327,6 +327,14 @@ def test_what_holds_for_a_terminal_alone_is_read(tmp_path: Path) -> None:
 
 
 OF_ITS_OWN = r""".TH KETTLE 1
+.ig
+Nobody reads this.
+..
+.ig end
+Nor
+..
+this.
+.end
 .de FN
 \fI\|\\$1\|\fP
 ..

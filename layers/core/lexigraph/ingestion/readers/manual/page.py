@@ -81,7 +81,7 @@ class Page(ABC):
         if not found:
             self._text(plain(line))
         elif found[1] in _DEFINITIONS:
-            given = [*_COMMENT.sub("", found[2]).split(), "", ""][found[1] == "ig" :]
+            given = [*[""] * (found[1] == "ig"), *_COMMENT.sub("", found[2]).split(), "", ""]
             body = list(takewhile(lambda inner: _name_of(inner) != (given[1] or "."), lines))
             if found[1] in ("de", "de1"):
                 self._macros[given[0]] = body
