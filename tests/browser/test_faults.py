@@ -1,10 +1,11 @@
 """What goes wrong on the way: a server that is gone and comes back, and a stream that breaks."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.explorer import Explorer, Server, demo_data
 from tests.standins.llm_server import Reply, ScriptedLLMServer
@@ -47,6 +48,20 @@ def test_a_question_asked_while_the_server_is_gone_is_answered_when_it_is_back(w
 
     fragile.again()
     expect(one.page.locator(".prose")).to_contain_text("Heron Team")
+
+
+def test_a_graph_whose_code_does_not_come_says_so_and_keeps_its_list(window: Window) -> None:
+    one = window(width=1500).open()
+    one.expect_failed_requests()
+    held: list[Route] = []
+    one.page.route(re.compile(r"/canvas-[^/]+\.js"), lambda route: held.append(route))
+    one.open("#/graph?q=Who+owns+Tidewater%3F")
+    waits = one.page.locator(".canvas-wait")
+    expect(waits).to_contain_text("Loading")
+    held[0].abort()
+    expect(waits.get_by_role("alert")).to_contain_text("The picture could not be loaded")
+    one.button("List").click()
+    expect(one.page.get_by_role("main")).to_contain_text("Heron Team")
 
 
 def test_a_stream_that_breaks_is_told_and_can_be_asked_for_again(window: Window, tmp_path: Path, shared: Path) -> None:

@@ -364,6 +364,7 @@ export const texts = {
     zoomOut: "Zoom out",
     fit: "Fit to window",
     keyboard: "Arrow keys move between nodes, Enter shows a node's neighbours, plus and minus zoom, 0 to fit.",
+    noPicture: "The picture could not be loaded. Reload the page, or use the list, which has the same content.",
     canvas: "Evidence graph; the list next to it has the same content",
     selected: "Selected",
     nothing: "Nothing was found for this question.",

@@ -7,7 +7,7 @@ import { past } from "../ask/history";
 import { addressOf, asked, filter, type Asked } from "../ask/query";
 import type { Canvas } from "../graph/canvas";
 import { EMPTY, beside, byLayer, edgesAt, headsOf, merged, ofEntity, ofEvidence, shortly, step, type Graph, type Node, type Place } from "../graph/model";
-import { Empty, Failure, Folded, Loading, number } from "../parts/basics";
+import { Empty, Failure, Folded, Loading, Notice, number } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { Nothing } from "../parts/start";
 import { asApiError, useResource } from "../resource";
@@ -268,6 +268,7 @@ interface PictureProps {
 function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps) {
   const box = useRef<HTMLDivElement>(null);
   const [canvas, setCanvas] = useState<Canvas | null>(null);
+  const [failed, setFailed] = useState(false);
   const places = useRef<ReadonlyMap<string, Place>>(new Map());
   const acts = useRef({ select: onSelect, expand: onExpand });
   acts.current = { select: onSelect, expand: onExpand };
@@ -279,7 +280,7 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
       if (left || !box.current) return; // the view was left while its code was loading
       drawn = draw(box.current, { select: (id) => acts.current.select(id), expand: (id) => acts.current.expand(id) });
       setCanvas(drawn);
-    });
+    }, () => setFailed(true)); // its code: the server is gone, or was replaced by a newer one
     return () => {
       left = true;
       drawn?.close();
@@ -312,6 +313,7 @@ function Picture({ graph, selected, matches, onSelect, onExpand }: PictureProps)
         <div class="canvas-frame" tabIndex={0} role="application" aria-label={texts.graph.canvas} aria-describedby="graph-keys" onKeyDown={press}>
           <div class="graph-canvas" ref={box} />
         </div>
+        {!canvas && <div class="canvas-wait">{failed ? <Notice kind="error">{texts.graph.noPicture}</Notice> : <Loading />}</div>}
       </div>
       <p class="hidden" role="status">
         {node && `${texts.graph.kinds[node.kind] ?? node.kind}: ${node.label}`}
