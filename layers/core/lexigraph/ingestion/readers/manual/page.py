@@ -123,10 +123,10 @@ class Page(ABC):
         """
         if request == "el":
             holds, said = self._otherwise, rest
+        elif found := _CONDITION.fullmatch(rest):
+            holds, said = bool(found["not"]) != _holds(found), found["said"]
         else:
-            found = _CONDITION.fullmatch(rest)
-            holds = bool(found) and bool(found["not"]) != _holds(found)
-            said = found["said"] if found else ""
+            holds, said = False, ""
         self._otherwise = request == "ie" and not holds
         return said.strip() if holds and not said.startswith("\\{") else ""
 
