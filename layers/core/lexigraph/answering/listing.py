@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from lexigraph.answering import citations
 from lexigraph.answering.candidates import Candidate
 from lexigraph.answering.extractive import Quotation, labelled, sentence
+from lexigraph.answering.identifiers import share_held
 from lexigraph.answering.wording import stems
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.results import Citation
@@ -75,15 +76,23 @@ def kind_asked_for(question: str) -> frozenset[str]:
     return frozenset(stems(words[-1]))
 
 
-def listing_source(question: str, found: Sequence[Candidate]) -> str:
-    """Return the source that a question asks to list something of: its title names that, and most found is from it."""
+def listing_source(question: str, found: Sequence[Candidate], sought: frozenset[str] = frozenset()) -> str:
+    """Return the source that a question asks to list something of: its title names that, and most found is from it.
+
+    One that lacks what is ``sought``, identifiers and acronyms of the question, is passed over for one that has that.
+    """
     asked = frozenset(stems(question)) - kind_asked_for(question)
     sources = [c for c in found if c.citation.source_id]
     counts = Counter(c.home for c in sources)
+    said: dict[str, list[str]] = defaultdict(list)
+    for c in sources if sought else ():
+        said[c.home].append(c.whole)
+    held = {home: share_held(sought, "\n".join(texts)) for home, texts in said.items()}
+    sources = [c for c in sources if held.get(c.home) == max(held.values(), default=None)]
 
     def likely(c: Candidate) -> float:
         told = asked.intersection(stems(f"{c.citation.title} {c.citation.uri.rpartition('/')[2].replace('-', ' ')}"))
-        return len(told) / (len(asked) or 1) + counts[c.home] / len(sources)
+        return len(told) / (len(asked) or 1) + counts[c.home] / counts.total()
 
     return max(sources, key=likely).home if sources else ""
 

@@ -420,7 +420,7 @@ class LexicalGraphQueryEngine:
         read = getattr(self.retriever, "said_by", None)
         if not (read and kind_asked_for(asked.question)):
             return Enumeration()
-        home = listing_source(asked.question, [*asked.found, *asked.cut])
+        home = listing_source(asked.question, [*asked.found, *asked.cut], asked.asked.identifiers)
         try:
             return enumeration(asked.question, read(asked.tenant, home)) if home else Enumeration()
         except StoreUnavailable:
