@@ -218,7 +218,6 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
     sought = identifiers(question).union(word.casefold() for word in written)
-    settings = frozenset(name for name in _INNER_CAPITAL.findall(question) if not _speaks(name, found))
     return Asked(
         question,
         worth,
@@ -227,15 +226,18 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
         sought,
         frozenset(counts),
         sides,
-        settings,
+        _settings(question, found),
         for_words,
         for_an_envelope,
     )
 
 
-def _speaks(name: str, found: Sequence[Candidate]) -> bool:
-    """Tell whether a name stands above statements of more sources than a setting would: it is who says them in chats."""
-    return len({c.home for c in found if any(name in _NAMED_ALONE.findall(term) for term in _terms(c))}) > _SOURCES
+def _settings(question: str, found: Sequence[Candidate]) -> frozenset[str]:
+    """Return the words written as names of settings, but for those above statements of many sources: speakers in chats."""
+    written = frozenset(_INNER_CAPITAL.findall(question))
+    terms = {(name, c.home) for c in found for term in _terms(c) for name in _NAMED_ALONE.findall(term)} if written else ()
+    sources = Counter(name for name, _ in terms)
+    return frozenset(name for name in written if sources[name] <= _SOURCES)
 
 
 def _terms(c: Candidate) -> list[str]:
