@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> N
     expect(failed.locator(".upload-reason")).to_contain_text("Open the file in its application, save it again")
     expect(one.button("Retry failed")).to_have_count(0)
     job = one.page.locator(".job").first
-    expect(job).to_contain_text("Nothing added")
+    expect(job).to_contain_text("Failed")
     expect(job.locator("summary")).to_contain_text("broken.pdf")
     job.locator("summary").click()
     expect(job.locator(".events")).to_be_visible()

@@ -50,7 +50,8 @@ export class Lexigraph extends Transport {
 
   /**
    * Upload a file and wait up to `wait` seconds until it is ingested (0: do not wait). A file of the same name in the same
-   * namespace is replaced. Files over 4 MB go to the upload URL of a deployment.
+   * namespace is replaced; names may have folders (`guide/index.md`). The job of a file that cannot be read is `FAILED`. Files
+   * over 4 MB go to the upload URL of a deployment.
    */
   async upload(
     name: string,

@@ -135,11 +135,23 @@ def test_a_large_file_is_put_where_a_deployment_says_but_for_one_with_metadata()
     assert sent == ["/documents?wait=0", "/jobs/7"]
 
 
-def test_a_folder_is_uploaded_file_by_file_without_hidden_ones(client: Client, tmp_path: Path) -> None:
-    write_pages(tmp_path / "docs", {"Mill": "The Mill grinds rye.", "Inn": "The Inn serves soup."})
-    (tmp_path / "docs" / ".hidden.md").write_text("# Hidden\n\nNobody reads this.", "utf-8")
-    done = {path.name: job["status"] for path, job in client.upload_folder(tmp_path / "docs", namespace="folder")}
-    assert done == {"Inn.md": "SUCCEEDED", "Mill.md": "SUCCEEDED"}
+def test_a_folder_is_uploaded_file_by_file_and_what_is_refused_stops_nothing(client: Client, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    write_pages(docs / "mill", {"Index": "The Mill grinds rye."})
+    write_pages(docs / "inn", {"Index": "The Inn serves soup."})
+    for name, data in ((".hidden.md", b"# Hidden"), ("broken.pdf", b"no pdf"), ("a.bin", b"x"), ("empty.md", b"")):
+        (docs / name).write_bytes(data)
+    done = {str(path.relative_to(docs)): job for path, job in client.upload_folder(docs, namespace="folder")}
+    assert {name: (job["status"], re.split(r'; | \(', job["reason"])[0]) for name, job in done.items()} == {
+        "a.bin": ("FAILED", "file: unsupported type"),
+        "broken.pdf": ("FAILED", "nothing could be ingested: broken.pdf: is damaged, or not of type pdf"),
+        "empty.md": ("FAILED", "file: is empty"),
+        "inn/Index.md": ("SUCCEEDED", ""),
+        "mill/Index.md": ("SUCCEEDED", ""),
+    }
+    assert len(list(client.documents(namespace="folder"))) == 2
+    with pytest.raises(InvalidInput, match="no such folder"):
+        next(iter(client.upload_folder(tmp_path / "none")))
 
 
 def test_pages_follow_each_other(client: Client) -> None:

@@ -1,6 +1,7 @@
 /** Files on their way in. They go on when one looks at another view; what is sent is a job of the server. */
 import { signal } from "@preact/signals";
 import { ApiError, changes, get, post, send, type Schema } from "../api/client";
+import { readable } from "../parts/basics";
 import { asApiError } from "../resource";
 import { texts } from "../texts";
 
@@ -29,7 +30,8 @@ export const uploads = signal<readonly Upload[]>([]);
 export const ended = signal(0);
 
 const MOST_BYTES = 100_000_000;
-const MOST_NAME_BYTES = 200;
+const MOST_NAME_BYTES = 200; // of a file or folder
+const MOST_PATH = 500;
 const ESTIMATED_CHARACTERS = 900_000;
 const AT_ONCE = 2;
 const POLL = 700;
@@ -47,13 +49,10 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Put files on the list, and ask what they would cost; what the server would refuse is told at once. `path` is where in a folder each lay. */
 export function choose(files: readonly { file: File; path: string }[]): void {
-  const taken = new Set(uploads.value.filter((u) => u.state === "chosen").map((u) => u.name));
-  const counts = Map.groupBy(files, (f) => f.file.name);
   const chosen = files
     .filter((f) => !f.file.name.startsWith("."))
     .map((f): Upload => {
-      const twice = counts.get(f.file.name)!.length > 1 || taken.has(f.file.name);
-      const name = twice && f.path ? f.path.replaceAll("/", " - ") : f.file.name;
+      const name = f.path || f.file.name;
       const reason = refusal(f.file, name);
       return { key: ++keys, name, file: f.file, state: reason ? "failed" : "chosen", estimate: null, job: "", event: null, reason, passes: false, unchanged: false };
     });
@@ -64,7 +63,9 @@ export function choose(files: readonly { file: File; path: string }[]): void {
 function refusal(file: File, name: string): string {
   if (file.size > MOST_BYTES) return texts.ingest.tooLarge;
   if (file.size === 0) return texts.ingest.isEmpty;
-  return new TextEncoder().encode(name).length > MOST_NAME_BYTES ? texts.ingest.nameTooLong(MOST_NAME_BYTES) : "";
+  if (name.length > MOST_PATH) return texts.ingest.pathTooLong(MOST_PATH);
+  const bytes = Math.max(...name.split("/").map((part) => new TextEncoder().encode(part).length));
+  return bytes > MOST_NAME_BYTES ? texts.ingest.nameTooLong(MOST_NAME_BYTES) : "";
 }
 
 async function estimate(chosen: readonly Upload[]): Promise<void> {
@@ -84,9 +85,9 @@ async function estimateOf(u: Upload): Promise<[Schema["EstimateReply"] | null, s
   const whole = text !== null && text.length <= ESTIMATED_CHARACTERS && !NOT_UTF8.test(text);
   try {
     // the name alone tells whether the type is known
-    const told = await post("/estimate", { body: { text: whole ? text : u.name, name: u.name } as Schema["EstimateRequest"] });
+    const told = await post("/estimate", { body: { text: whole ? text : u.name, name: u.file.name } as Schema["EstimateRequest"] });
     if (!whole) return [null, ""];
-    const about = `${u.name}: `;
+    const about = `${u.file.name}: `;
     const reason = told.documents ? undefined : told.notes.find((note) => note.startsWith(about));
     return [told, reason?.slice(about.length) ?? ""];
   } catch (error) {
@@ -99,9 +100,9 @@ export function drop(key: number): void {
   uploads.value = uploads.value.filter((u) => u.key !== key);
 }
 
-/** Take what came in by a name off the list: the document was deleted. */
-export function forget(name: string): void {
-  uploads.value = uploads.value.filter((u) => u.name !== name || u.state !== "done");
+/** Take what came in off the list: the document was deleted. */
+export function forget(uri: string): void {
+  uploads.value = uploads.value.filter((u) => u.state !== "done" || !readable(uri).endsWith(`/${u.name}`));
 }
 
 /** Take what is over, or was never sent, off the list. */
@@ -179,9 +180,8 @@ async function follow(key: number, job: string): Promise<void> {
       const now = await get("/jobs/{job_id}", { path: { job_id: job } });
       if (now.status === "RUNNING") continue;
       const how = outcome(now);
-      const failed = how === "FAILED" || how === "NOTHING";
-      const state = failed ? "failed" : how === "CANCELLED" ? "cancelled" : "done";
-      const reason = how === "CANCELLED" ? "" : now.reason || troubles(now)[0]?.reason || "";
+      const state = how === "FAILED" ? "failed" : how === "CANCELLED" ? "cancelled" : "done";
+      const reason = how === "CANCELLED" ? "" : troubles(now)[0]?.reason || now.reason;
       const unchanged = state === "done" && !now.result["documents_new"] && !now.result["documents_updated"] && Boolean(now.result["documents_unchanged"]);
       change(key, { state, unchanged, reason, passes: how === "FAILED" && now.result["error"] !== "invalid_input", event: null });
       return;
@@ -205,11 +205,5 @@ export function troubles(job: Job): Trouble[] {
   return [...new Map(all.map((t) => [`${t.what}\n${t.reason}`, t])).values()];
 }
 
-/** How a job ended: of one that did its work, whether all of what it was given came in, a part of it, or nothing. */
-export function outcome(job: Job): string {
-  if (job.status !== "SUCCEEDED" || troubles(job).length === 0) return job.status;
-  return documentsOf(job) === 0 ? "NOTHING" : "PARTLY";
-}
-
-const documentsOf = (job: Job) =>
-  ["documents_new", "documents_updated", "documents_unchanged"].reduce((sum, name) => sum + Number(job.result[name] ?? 0), 0);
+/** How a job ended: of one that did its work, whether all of what it was given came in, or a part of it. */
+export const outcome = (job: Job): string => (job.status === "SUCCEEDED" && troubles(job).length > 0 ? "PARTLY" : job.status);

@@ -49,7 +49,7 @@ function stretch(at: string | null): Stretch | null {
 /** Leave a document that was deleted: the list tells of it, narrowed as it was. */
 function gone(doc: Doc, what: string): void {
   told.value = what;
-  forget(fileOf(doc.uri));
+  forget(doc.uri);
   const { view, href } = wayBack();
   go(view === "documents" ? href : to("documents"), { replace: true });
 }

@@ -234,8 +234,9 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
   const failures = troubles(job);
   const how = outcome(job);
   const missed = ((job.result["failures"] as unknown[] | undefined) ?? []).length;
+  const nothing = missed > 0 && job.status === "FAILED" && job.result["error"] === "invalid_input";
   // of one file its name and its badge say that
-  const lost = missed > 0 && !(job.uri && how === "NOTHING");
+  const lost = missed > 0 && !(job.uri && nothing);
   const count = (name: string) => (typeof job.result[name] === "number" ? (job.result[name] as number) : 0);
   const documents = count("documents_new") + count("documents_updated");
   const toggle = (e: Event & { currentTarget: HTMLDetailsElement }) => {
@@ -253,8 +254,8 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
           <span class="small job-sum">
             {lost && <span class="bad-text">{texts.ingest.notAdded(missed, fileOf(failures[0]?.what ?? ""))}</span>}
             {lost && how === "PARTLY" && " · "}
-            {how !== "NOTHING" && job.status === "SUCCEEDED" && job.kind !== "remove" && (documents || !count("documents_unchanged") ? texts.ingest.result(documents, count("chunks_new"), count("statements_created")) : texts.ingest.unchanged)}
-            {job.status === "FAILED" && <span class="bad-text">{sentence(job.reason)}</span>}
+            {job.status === "SUCCEEDED" && job.kind !== "remove" && (documents || !count("documents_unchanged") ? texts.ingest.result(documents, count("chunks_new"), count("statements_created")) : texts.ingest.unchanged)}
+            {job.status === "FAILED" && !nothing && <span class="bad-text">{sentence(job.reason)}</span>}
           </span>
         </summary>
         {job.status === "RUNNING" && job.kind === "ingest" && <Cancel job={job} />}
@@ -281,7 +282,7 @@ function JobRow({ job, open }: { job: Job; open: boolean }) {
   );
 }
 
-const BADGES: Record<string, string> = { FAILED: "bad", NOTHING: "bad", PARTLY: "warn", SUCCEEDED: "plainly", CANCELLED: "plainly" };
+const BADGES: Record<string, string> = { FAILED: "bad", PARTLY: "warn", SUCCEEDED: "plainly", CANCELLED: "plainly" };
 
 const warningsOf = (job: Job) => (job.result["warnings"] as { type: string; detail: string }[] | undefined) ?? [];
 

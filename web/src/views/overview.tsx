@@ -50,7 +50,7 @@ function Shown({ of }: { of: Reply }) {
           {of.warnings.length === 0 && <p class="faint">{texts.overview.noWarnings}</p>}
           {of.warnings.map((w, i) => (
             <Notice key={i} kind="warn" title={sentence(w.detail)}>
-              {sentence(w.remedy)}
+              {w.type in REASONS ? <a href={REASONS[w.type]}>{texts.overview.reasons}</a> : sentence(w.remedy)}
             </Notice>
           ))}
         </section>
@@ -112,6 +112,9 @@ function Shown({ of }: { of: Reply }) {
 const LISTS: Record<string, string> = { documents: to("documents"), entities: to("entities") };
 // an empty value counts: documents whose language is not known
 const only = (name: string, value: string) => `${to("documents")}?${new URLSearchParams({ [name]: value })}`;
+
+// the API names its own routes
+const REASONS: Record<string, string> = { documents_failed: only("state", "FAILED"), jobs_failed: to("ingest") };
 
 const none = (model: string) => model === "" || model === "none";
 const LANGUAGES = new Intl.DisplayNames(["en"], { type: "language" });

@@ -19,11 +19,14 @@ from lexigraph.client.requests import (
     document,
     form,
     given,
+    inside,
     parameters,
     pause,
+    refused,
     sent,
 )
 from lexigraph.client.streams import AsyncAnswer, Event, Parser
+from lexigraph.model.errors import InvalidInput
 
 _ENDED = frozenset({"SUCCEEDED", "FAILED", "PARTIAL", "CANCELLED"})
 _POLL_SECONDS = 1.0
@@ -114,8 +117,9 @@ class AsyncClient:
     ) -> types.JobReply:
         """Upload a file, or a name with bytes, and wait up to ``wait`` seconds until it is ingested (0: do not wait).
 
-        A file of the same name in the same namespace is replaced. Files over 4 MB go to the upload URL of a deployment.
-        ``on_event`` is called with each event of the job. Raise ``InvalidInput`` if the server rejects the file.
+        A file of the same name in the same namespace is replaced; names may have folders (``guide/index.md``). The job of a
+        file that cannot be read FAILED. Files over 4 MB go to the upload URL of a deployment. ``on_event`` is called with
+        each event of the job. Raise ``InvalidInput`` if the server rejects the file.
         """
         name, data = document(file)
         # metadata can only be sent with the file
@@ -132,10 +136,18 @@ class AsyncClient:
     async def upload_folder(
         self, folder: Path | str, *, namespace: str = "default", wait: float = 600.0
     ) -> AsyncIterator[tuple[Path, types.JobReply]]:
-        """Upload a folder recursively, one file at a time; yield each file with its job."""
-        for path in sorted(Path(folder).rglob("*")):
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-                yield path, await self.upload(path, namespace=namespace, wait=wait)
+        """Upload a folder recursively, one file at a time; yield each file with its job.
+
+        Names have the folders below ``folder``: ``guide/index.md``. A file that the server rejects has a job without id,
+        FAILED with the ``reason``, and the others follow. Hidden files are left out. Raise ``InvalidInput`` if there is no
+        such folder.
+        """
+        for path, name in inside(Path(folder)):
+            try:
+                job = await self.upload((name, document(path)[1]), namespace=namespace, wait=wait)
+            except InvalidInput as error:
+                job = refused(namespace, str(error))
+            yield path, job
 
     async def _offered(self, name: str, data: bytes, namespace: str) -> str | None:
         """Put a large file where the server says; return the job, None where the server takes it directly."""

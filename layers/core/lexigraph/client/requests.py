@@ -5,10 +5,11 @@ import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from lexigraph.client.operations import OPERATIONS
+from lexigraph.client.types import JobReply
 from lexigraph.model.errors import InvalidInput, reason_of
 
 HEADER = "X-API-Key"
@@ -70,6 +71,22 @@ def document(file: Path | str | tuple[str, bytes]) -> tuple[str, bytes]:
         return path.name, path.read_bytes()
     except OSError as error:
         raise InvalidInput(f"file {path}: {reason_of(error)}") from None
+
+
+def inside(folder: Path) -> list[tuple[Path, str]]:
+    """Return the files below a folder but hidden ones, each with its name there. Raise ``InvalidInput`` for what is none."""
+    if not folder.is_dir():
+        raise InvalidInput(f"folder {folder}: no such folder")
+    files = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [(path, at.as_posix()) for path, at in files if not any(part.startswith(".") for part in at.parts)]
+
+
+def refused(namespace: str, reason: str) -> JobReply:
+    """Return what stands for the job of a file that the server rejected."""
+    no_job = {"id": "", "uri": "", "created_at": "", "updated_at": ""}
+    return cast(
+        JobReply, {**no_job, "kind": "ingest", "namespace": namespace, "status": "FAILED", "reason": reason, "result": {}}
+    )
 
 
 def form(namespace: str, metadata: Mapping[str, object] | None) -> dict[str, str]:

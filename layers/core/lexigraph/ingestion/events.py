@@ -4,12 +4,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import PurePath
 from threading import RLock
 from typing import Any
 
-from lexigraph.model.errors import Cancelled
+from lexigraph.model.errors import Cancelled, InvalidInput
 from lexigraph.model.tenant import Tenant
-from lexigraph.storage.protocols import Registry
+from lexigraph.storage.protocols import JobStatus, Registry
 
 # steps within a step: of these the last is kept, and one every few seconds
 _FLEETING = frozenset(
@@ -20,6 +21,7 @@ _SECONDS = 4.0  # so that whoever waits sees something at least every five
 MOST_FAILURES = 100
 PART_CHUNKS = 500  # of a document that are extracted and written together: what they yield takes some 100 MB
 _REASONS = 3
+_KEPT = ("chunks_new", "chunks_skipped", "documents_new", "documents_updated", "documents_unchanged", "documents_removed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +84,41 @@ def stopping(registry: Registry, tenant: Tenant, job_id: str, tell: Listener) ->
 
 
 def end(registry: Registry, tenant: Tenant, job_id: str, result: Mapping[str, Any], tell: Listener) -> None:
-    """End a job with its result: FAILED when no chunk of all that it took in could be used (:func:`useless`)."""
-    if reason := useless(result):
+    """End a job as :func:`ending` says of its result."""
+    status, result, reason = ending(result)
+    if reason:
         tell(Event("error", {"error": reason}))
-        registry.finish_job(tenant, job_id, "FAILED", result, reason)
-        return
-    tell(Event("result", result))
-    tell(Event("done"))
-    registry.finish_job(tenant, job_id, "SUCCEEDED", result)
+    else:
+        tell(Event("result", result))
+        tell(Event("done"))
+    registry.finish_job(tenant, job_id, status, result, reason)
+
+
+def ending(result: Mapping[str, Any]) -> tuple[JobStatus, Mapping[str, Any], str]:
+    """Return how a job ends: its status, FAILED where the result is :func:`useless`, its result, and the reason."""
+    reason = useless(result)
+    error = {"error": InvalidInput.code} if unread(result) else {}
+    return "FAILED" if reason else "SUCCEEDED", {**result, **error}, reason
 
 
 def useless(result: Mapping[str, Any]) -> str:
-    """Return why a result is of no use: every chunk of the run failed; else nothing."""
+    """Return why a result is of no use: nothing could be read, or every chunk of the run failed; else nothing."""
+    if reason := unread(result):
+        return reason
     failed = result.get("chunks_failed", 0)
     if not failed or failed < result["chunks_new"] + result["chunks_skipped"]:
         return ""
     return f"none of {failed:,} chunks could be extracted: {most_frequent(result['chunk_reasons'])}"
+
+
+def unread(result: Mapping[str, Any]) -> str:
+    """Return why nothing of what was given could be read; nothing where some of it could, or there was nothing."""
+    failures = result.get("failures")
+    if not failures or any(result.get(name) for name in _KEPT):
+        return ""
+    reasons = list(dict.fromkeys(f"{PurePath(f['uri']).name}: {f['reason']}" for f in failures))
+    more = f"; and {len(reasons) - _REASONS:,} more" if len(reasons) > _REASONS else ""
+    return f"nothing could be ingested: {'; '.join(reasons[:_REASONS])}{more}"
 
 
 def most_frequent(reasons: Mapping[str, int]) -> str:

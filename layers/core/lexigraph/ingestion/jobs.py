@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lexigraph import telemetry
-from lexigraph.ingestion.events import Failure
+from lexigraph.ingestion.events import Failure, ending
 from lexigraph.ingestion.load import FileItem, Rejected, known_endings, known_type, passed_over
 from lexigraph.ingestion.roots import files_inside
 from lexigraph.model.errors import Cancelled, InvalidInput, LexigraphError, NotFound, code_of, in_general
@@ -75,8 +75,7 @@ def run_job(index: "LexicalGraphIndex", tenant: Tenant, job: JobRecord, *, resum
             if outside or skipped:
                 report.failures += [Failure(r.path, r.reason) for r in outside]
                 report.skipped += passed_over(skipped)
-                ended = index.stores.registry.job(tenant, job.id)
-                index.stores.registry.finish_job(tenant, job.id, ended.status, report.to_dict(), ended.reason)
+                index.stores.registry.finish_job(tenant, job.id, *ending(report.to_dict()))
         except Cancelled:
             logger.info("job %s was cancelled", job.id)
         except LexigraphError as error:

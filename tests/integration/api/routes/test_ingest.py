@@ -91,6 +91,7 @@ def test_an_upload_that_cannot_be_read_is_told_by_its_uri_and_not_by_where_it_li
     job = client.get("/jobs").json()["jobs"][0]
     told = {"uri": "upload://court/flow.md.gz", "reason": "is damaged and cannot be decompressed"}
     assert job["result"]["failures"] == [told]
+    assert (job["status"], job["result"]["error"]) == ("FAILED", "invalid_input")
     assert str(tmp_path) not in client.get(f"/jobs/{job['id']}/events").text
 
 
@@ -265,6 +266,22 @@ def test_a_document_is_sent_shown_replaced_and_removed(api: Api) -> None:
     assert client.get("/documents").json() == {"documents": [], "next": None}
 
 
+def test_files_of_one_name_in_two_folders_are_two_documents(api: Api) -> None:
+    client = api.client()
+    names = ["guide/index.md", "api/./index.md", "/home/ann/index.md", "guide\\index.md"]
+    sent = [client.post("/documents", files={"file": (name, f"# {name}\n\nIt is so.".encode())}).json() for name in names]
+    assert [one["document"]["uri"] for one in sent] == [
+        "upload://default/guide/index.md",
+        "upload://default/api/index.md",
+        "upload://default/index.md",
+        "upload://default/guide/index.md",
+    ]
+    refused = [
+        client.post("/documents", files={"file": (name, b"x")}) for name in (".git/a.md", "a/..", f"{'a/' * 300}b.md")
+    ]
+    assert [(reply.status_code, reply.json()["message"][:15]) for reply in refused] == [(422, "file: its name ")] * 3
+
+
 def test_a_packed_document_is_taken_in_as_what_it_packs(api: Api) -> None:
     file = ("appeals.md.gz", gzip.compress(APPEALS))
     sent = api.client().post("/documents", files={"file": file}, data={"namespace": "packed"}).json()
@@ -401,6 +418,7 @@ def test_an_ingest_that_can_take_in_nothing_is_refused_with_the_reasons(api: Api
     assert reply.json()["message"].startswith("path: nothing could be ingested: broken.pdf: ")
     assert str(tmp_path) not in reply.text
     job = client.get(reply.json()["hint"].split()[1]).json()
+    assert job["status"] == "FAILED"
     assert [f["uri"].rpartition("/")[2] for f in job["result"]["failures"]] == ["broken.pdf"]
     for n in range(5):
         (tmp_path / "broken" / str(n)).mkdir(parents=True)

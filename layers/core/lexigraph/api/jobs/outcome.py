@@ -1,21 +1,19 @@
 """What is answered of a job: how it stands, and when it is over and did not do what was asked for."""
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import PurePath
 
 from fastapi import Response
 
 from lexigraph.api.errors import ApiError, try_again
 from lexigraph.api.service import Service
+from lexigraph.ingestion.events import unread
 from lexigraph.model.errors import Cancelled, ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import JobRecord
 
 _PASSING = frozenset({StoreUnavailable.code, ModelUnavailable.code})
-_SHOWN = 3
 UPLOAD_GRACE_SECONDS = 900.0  # for a file that was begun to be sent at the last moment, and for the news of it
 
 
@@ -54,31 +52,18 @@ def standing(job: JobRecord, now: float | None = None) -> JobRecord:
 
 
 def check_over(job: JobRecord) -> None:
-    """Raise ``ApiError`` for a job that failed: 503 for what passes, a lost store or model, 500 for the rest; 409 for one
-    that was cancelled.
+    """Raise ``ApiError`` for a job that failed: 422 when nothing could be read, 503 for what passes, a lost store or model,
+    500 for the rest; 409 for one that was cancelled.
     """
     if job.status == "CANCELLED":
         raise ApiError(409, f"the job {job.id} was cancelled", code=Cancelled.code)
     if job.status != "FAILED":
         return
+    if unread(job.result):
+        if "upload" in job.request:
+            raise ApiError(422, f"file: {job.result['failures'][0]['reason']}")
+        raise ApiError(422, f"path: {job.reason}", hint=f"GET /jobs/{job.id} lists what failed")
     message, code = f"the job {job.id} failed: {job.reason}", str(job.result.get("error", ""))
     if code in _PASSING:
         raise try_again(message, code, "repeat the request in a few seconds to continue")
     raise ApiError(500, message, code="ingest_failed")
-
-
-def nothing_taken(job: JobRecord) -> bool:
-    """Tell whether something could not be read, and nothing else was there."""
-    kept = ("chunks_new", "chunks_skipped", "documents_new", "documents_updated", "documents_unchanged", "documents_removed")
-    return bool(job.result.get("failures")) and not any(job.result.get(name) for name in kept)
-
-
-def check_any_taken(job: JobRecord) -> None:
-    """Raise ``ApiError`` 422 when nothing at all of a path could be ingested, with the first reasons."""
-    if not nothing_taken(job):
-        return
-    failures = job.result["failures"]
-    reasons = Counter(f"{PurePath(f['uri']).name}: {f['reason']}" for f in failures)
-    told = "; ".join(list(reasons)[:_SHOWN])
-    more = f"; and {len(reasons) - _SHOWN:,} more" if len(reasons) > _SHOWN else ""
-    raise ApiError(422, f"path: nothing could be ingested: {told}{more}", hint=f"GET /jobs/{job.id} lists what failed")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from math import isfinite
-from pathlib import Path
+from pathlib import PurePosixPath
 from shutil import copyfileobj, rmtree
 from typing import Annotated
 from urllib.parse import quote
@@ -13,7 +13,7 @@ from fastapi import Depends, File, Form, Query, Request, Response, UploadFile
 
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.left import held_folder
-from lexigraph.api.jobs.outcome import nothing_taken, when_over
+from lexigraph.api.jobs.outcome import when_over
 from lexigraph.api.limits import NUMBER, TEXT, whole
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
@@ -29,7 +29,8 @@ from lexigraph.storage.protocols import JobRecord
 Wait = Annotated[
     float, Query(ge=0, le=600, description="seconds to wait for completion before answering 202", examples=[20.0]), NUMBER
 ]
-_MAX_NAME = 200
+_MAX_NAME = 200  # bytes, of a file or folder
+_MAX_PATH = 500
 _MAX_METADATA = 20_000
 # what every document has anyway, and where it comes from
 _OWN = {
@@ -124,7 +125,7 @@ def begin_upload(
         _check_size(service, file.size or 0)
         return service.handover.send(tenant, namespace, name, file.file)
     with held_folder(service.jobs.uploads) as folder:
-        path = folder / name
+        path = folder / PurePosixPath(name).name
         try:
             with translated(folder), path.open("wb") as written:
                 copyfileobj(file.file, written, 1 << 20)
@@ -146,15 +147,9 @@ async def take_upload(
     response: Response,
     metadata: Mapping[str, Scalar],
 ) -> JobRecord:
-    """Take a file in as :func:`begin_upload` and :func:`when_over` say.
-
-    Raise ``ApiError`` when the job is over without having taken it in.
-    """
+    """Take a file in as :func:`begin_upload` and :func:`when_over` say."""
     begin = partial(begin_upload, service, tenant, file, namespace, metadata)
-    job = await when_over(service, tenant, begin, seconds, response)
-    if nothing_taken(job):
-        raise ApiError(422, f"file: {job.result['failures'][0]['reason']}")
-    return job
+    return await when_over(service, tenant, begin, seconds, response)
 
 
 def _check_size(service: Service, size: int) -> None:
@@ -165,8 +160,14 @@ def _check_size(service: Service, size: int) -> None:
 
 
 def file_name(given: str, field: str = "file: its name") -> str:
-    """Return the last part of a name, of a ``field``. Raise ``ApiError`` or ``InvalidInput`` for one that cannot be."""
-    name = Path(given.replace("\\", "/")).name.strip()
-    if not name or name.startswith(".") or len(name.encode("utf-8", "replace")) > _MAX_NAME:
-        raise ApiError(422, f"{field} must have 1 to {_MAX_NAME} bytes and not begin with a full stop")
-    return checked_name(field, name, _MAX_NAME)
+    """Return a name with its folders, such as ``guide/index.md``; of a path that leads elsewhere only the last part.
+
+    Raise ``ApiError`` or ``InvalidInput`` for what cannot be the name of a ``field``.
+    """
+    path = PurePosixPath(given.replace("\\", "/"))
+    parts = [part.strip() for part in path.parts]
+    if path.is_absolute() or ".." in parts or not parts or parts[0].endswith(":"):
+        parts = [path.name.strip()]
+    if any(not part or part.startswith(".") or len(part.encode("utf-8", "replace")) > _MAX_NAME for part in parts):
+        raise ApiError(422, f"{field} must have 1 to {_MAX_NAME} bytes and not begin with a full stop, as must its folders")
+    return checked_name(field, "/".join(parts), _MAX_PATH)

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
@@ -101,7 +101,7 @@ def _files(service: Service, tenant: Tenant, body: EstimateRequest, skipped: Cou
         if body.path is not None and service.handover:
             yield [service.handover.fetch(tenant, body.path, Path(folder))]
         else:
-            name = file_name(body.name, "name")
+            name = PurePosixPath(file_name(body.name, "name")).name
             type_ = file_type(name, "name")
             # text is text: it is not packed, nor in a format that only bytes can have
             file = Path(folder) / (name[:-3] if name.lower().endswith(".gz") else name)

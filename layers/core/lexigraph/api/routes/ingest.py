@@ -14,13 +14,14 @@ from fastapi.sse import ServerSentEvent
 
 from lexigraph.api import sse
 from lexigraph.api.access.auth import Writer, check_meant
-from lexigraph.api.jobs.outcome import check_any_taken, when_over
+from lexigraph.api.jobs.outcome import when_over
 from lexigraph.api.jobs.relations_only import RelationsOnly, begin_relate
 from lexigraph.api.jobs.uploads import check_whole
 from lexigraph.api.limits import FLAG, NAME, NUMBER, TEXT
 from lexigraph.api.openapi.document import errors, events
 from lexigraph.api.schemas.ingest import IngestReply, IngestRequest, stage_of
 from lexigraph.api.service import Service, TheService
+from lexigraph.ingestion.events import unread
 from lexigraph.ingestion.jobs import RELATE, ingest_request
 from lexigraph.ingestion.roots import inside
 from lexigraph.model.errors import NotFound
@@ -98,7 +99,6 @@ async def ingest(
     how = {"refresh": refresh or not checkpoint, "relations": refresh_relations}
     start = partial(begin, service, who.tenant, body.path, body.namespace, incremental, **how)
     job = await when_over(service, who.tenant, start, wait, response)
-    check_any_taken(job)
     if not progress:
         return IngestReply.of(job)
     told = await service.run(lambda: list(service.stores.registry.events(who.tenant, job.id)))
@@ -187,9 +187,8 @@ def _tell(service: Service, tenant: Tenant, job: JobRecord, tell: sse.Tell) -> N
         tell(sse.event({"stage": "job_continues", **told}))
         return
     if over.status in ("FAILED", "CANCELLED"):
-        tell(sse.event({"stage": "error", "error": over.reason}))
+        tell(sse.event({"stage": "error", "error": f"path: {over.reason}" if unread(over.result) else over.reason}))
         return
-    check_any_taken(over)  # what it raises becomes the stage error
     result = dict(over.result) if RELATE in over.request else IngestReply.of(over).model_dump()
     tell(sse.event({"stage": "result", "result": result}, "result"))
     tell(sse.event({"stage": "done"}))

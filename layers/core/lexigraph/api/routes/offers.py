@@ -20,7 +20,9 @@ class OfferRequest(Body):
     """The file to come."""
 
     name: Annotated[
-        str, Field(min_length=1, max_length=200, pattern=PATTERN, description="of the file", examples=["flow.md"]), NAME
+        str,
+        Field(min_length=1, max_length=500, pattern=PATTERN, description="of the file", examples=["flow.md"]),
+        NAME,
     ]
     namespace: Name = Field(description="namespace", default="default", examples=["default"])
 
