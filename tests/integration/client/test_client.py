@@ -142,7 +142,7 @@ def test_a_folder_is_uploaded_file_by_file_and_what_is_refused_stops_nothing(cli
     for name, data in ((".hidden.md", b"# Hidden"), ("broken.pdf", b"no pdf"), ("a.bin", b"x"), ("empty.md", b"")):
         (docs / name).write_bytes(data)
     done = {str(path.relative_to(docs)): job for path, job in client.upload_folder(docs, namespace="folder")}
-    assert {name: (job["status"], re.split(r'; | \(', job["reason"])[0]) for name, job in done.items()} == {
+    assert {name: (job["status"], re.split(r"; | \(", job["reason"])[0]) for name, job in done.items()} == {
         "a.bin": ("FAILED", "file: unsupported type"),
         "broken.pdf": ("FAILED", "nothing could be ingested: broken.pdf: is damaged, or not of type pdf"),
         "empty.md": ("FAILED", "file: is empty"),

@@ -47,6 +47,43 @@ def test_several_things_are_asked_for_by_a_plural_or_a_word_for_all(results, que
     assert asked(question, results).for_several is several
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What happens when I upload a file?", "upload file"),
+        ("When a job fails, what happens?", "job fails"),
+        ("Is it possible to export the graph?", "export graph"),
+        ("Is there a way to undo a decision?", "undo decision"),
+        ("What is the recommended way to load records?", "load records"),
+        ("Which pump should I use?", "pump"),
+        ("What are the steps to erase a tenant?", "erase tenant"),
+        ("How does the valve work?", "valve"),
+        ("What does NAT stand for?", "NAT"),
+        ("What kind of oil do I need?", "oil"),
+        ("Who works in the mill?", "works mill"),
+        ("What does the sign mean in a way?", "sign mean way"),
+    ],
+)
+def test_how_a_question_is_put_is_none_of_what_it_asks_for(results, question, said):
+    assert asked(question, results).worth.keys() == set(stems(said))
+
+
+@pytest.mark.parametrize(
+    ("question", "time"),
+    [
+        ("When does the ferry leave?", True),
+        ("Who built the mill, and when?", True),
+        ("Do you know when the mill was built?", True),
+        ("What happens when a job fails?", False),
+        ("When a job fails, what is kept?", False),
+        ("When should I use the pump?", False),
+        ("How long does it take when it rains?", True),
+    ],
+)
+def test_a_when_in_a_clause_asks_for_no_time(results, question, time):
+    assert asked(question, results).for_a_time is time
+
+
 def test_a_rare_word_is_worth_more_than_a_common_one_and_one_that_nothing_has_most(results):
     rows = [("a.md", "The pump is red.", 0.9), ("b.md", "The pump is loud.", 0.8), ("c.md", "A valve.", 0.7)]
     worth = asked("Is the pump red or purple?", results, *rows).worth

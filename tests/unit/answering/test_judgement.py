@@ -96,6 +96,11 @@ def test_a_name_of_which_nothing_has_a_word_tells_that_it_is_not_there(found):
     assert confidence("When does the ferry leave the harbour for Friday?", found(0.55)) >= ANSWERABLE
 
 
+def test_a_name_alone_is_answered_by_what_says_it_though_that_is_not_like_the_question(results):
+    said = results(("setup.md", "Set the model, for example Ollama, in the file.", 0.9), cosines={0: 0.2})
+    assert confidence("Can I use Ollama?", said) >= ANSWERABLE > confidence("Can I use Oxalis?", said)
+
+
 def test_of_things_compared_it_is_enough_that_one_is_told_of(results):
     found = results(
         ("KPL-2.txt", "You may copy this.", 0.9),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 
 from lexigraph.answering.candidates import EDGES, Candidate, names_in, says_name, words_of
 from lexigraph.answering.compared import RELATION, Side, compared
@@ -79,6 +79,23 @@ _REQUEST = re.compile(
     r"|^\W*(?:опишите|объясните|расскажите о|beschreiben? sie|erkläre?n? sie|beschreibe|erkläre|décri[st]|expliquez?)\b",
     re.IGNORECASE,
 )
+# how a question is put: rare in what answers, so that a document's few words like these would count most
+_FRAME = re.compile(
+    r"\bhappens?(?= (?:after|if|in|on|once|to|when|with)\b|\W*$)|\bit possible(?= (?:for|that|to)\b)"
+    r"|\b(?:(?:best|correct|easiest|only|preferred|quickest|recommended|right|simplest|usual) )?ways?(?= (?:of|to)\b)"
+    r"|\bsteps?(?= to\b)|\b(?:meaning|purpose)(?= of\b)|\b(?:kinds?|sorts?)(?= of\b)"
+    r"|\b(?:can|could|do|may|must|shall|should|would) (?:i|one|we|you) (?:find|get|need|see|use|want)\b",
+    re.IGNORECASE,
+)
+_PUT_AT_THE_END = re.compile(
+    r"^(\W*(?:how|what) (?:are|did|do|does|is) .*) (?:means?|stands? for|used for|works?)(?=\W*$)", re.IGNORECASE
+)
+# a "when" that asks for no time: what happens when ...; when ..., what happens?
+_SUBORDINATE = re.compile(
+    r"(\b(?:how|what|where|which|who|whom|whose|why)\b[^.?!,;]*?)(?<!\band)(?<!\bor) when\b"
+    r"|^(\W*)when\b(?= (?:should|to|would)\b|[^.?!]*, (?:are|can|did|do|does|how|is|should|what|where|which|who|why)\b)",
+    re.IGNORECASE,
+)
 _INNER_CAPITAL = re.compile(r"\b[A-Za-z]*[a-z][A-Z]\w*")
 _NAMED_ALONE = re.compile(r"(?:^|, )(\w+)(?!\w)(?! [A-Z])")  # of terms; a name of several words is that of a thing
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -132,6 +149,11 @@ class Asked:
         return tuple(dict.fromkeys([*(" ".join(run) for run in runs if missing.issuperset(run)), *acronyms]))
 
     @property
+    def is_a_name(self) -> bool:
+        """Whether it asks of a name and says nothing else: "Who is Mira Holm?", "Can I use Ollama?"."""
+        return bool(self.worth) and self.worth.keys() <= set(stems(" ".join(chain(*_runs_of_capitals(self.text)))))
+
+    @property
     def in_latin(self) -> bool:
         """Whether at least half of its letters are Latin ones."""
         return 2 * len(_LATIN.findall(self.text)) >= sum(c.isalpha() for c in self.text)
@@ -145,6 +167,11 @@ class Asked:
     def for_several(self) -> bool:
         """Whether more than one thing is asked for: all, or which things."""
         return self.for_all or any(_begins_with_a_plural(self.text[asks.end() :]) for asks in _WHICH.finditer(self.text))
+
+    @property
+    def for_a_time(self) -> bool:
+        """Whether a time is asked for."""
+        return bool(_FOR_A_TIME.search(_SUBORDINATE.sub(r"\1\2", self.text)))
 
     def share(self, words: frozenset[str]) -> float:
         """Return how much of what is asked for is among some words, 0 to 1."""
@@ -187,7 +214,7 @@ class Asked:
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
         named = share_held(self.identifiers, lead) > share_held(self.identifiers, quoted)
-        timed = _FOR_A_TIME.search(self.text) and _TIME.search(lead) and not _TIME.search(quoted)
+        timed = self.for_a_time and _TIME.search(lead) and not _TIME.search(quoted)
         return bool(named or timed)
 
     def is_answered_by(self, c: Candidate) -> bool:
@@ -195,7 +222,7 @@ class Asked:
         text = c.citation.resolved or c.citation.text
         return bool(
             (_FOR_A_NAME.search(self.text) and c.says - self.names - names_in(self.text))
-            or (_FOR_A_TIME.search(self.text) and _TIME.search(text))
+            or (self.for_a_time and _TIME.search(text))
             or (_FOR_A_RELEASE.search(self.text) and _RELEASE.search(text))
             or (_FOR_A_NUMBER.search(self.text) and _NUMBER.search(_ITEM.sub("", text)))
             or (_FOR_A_REASON.search(self.text) and _REASON.search(text))
@@ -206,6 +233,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
     sides = compared(question, found)
     content = _REQUEST.sub(" ", RELATION.sub(" ", question) if sides else question)
+    content = _FRAME.sub(" ", _PUT_AT_THE_END.sub(r"\1", content))
     for_words, for_an_envelope = bool(_FOR_WORDS_OF.search(question)), bool(_FOR_AN_ENVELOPE.search(question))
     if for_an_envelope and any(c.is_envelope for c in found):
         content = _MESSAGE.sub(" ", content)
