@@ -86,6 +86,30 @@ def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Wi
     expect(one.page.locator(".answer")).not_to_contain_text("Odile Brandt")
 
 
+def test_files_of_one_name_in_a_chosen_folder_come_in_beside_each_other(
+    window: Window, server: Server, tmp_path: Path
+) -> None:
+    for place, keeper in (("north", "Odile Brandt"), ("south", "Piet Maas")):
+        (tmp_path / "rocks" / place).mkdir(parents=True)
+        (tmp_path / "rocks" / place / "index.md").write_text(f"# {place}\n\nThe keeper is {keeper}.\n")
+    one = window().open("#/ingest")
+    one.page.locator("input[webkitdirectory]").set_input_files(tmp_path / "rocks")
+    expect(one.page.locator(".upload")).to_have_count(2)
+    one.page.get_by_role("button", name="Add 2 files").click()
+    expect(one.page.get_by_role("link", name="Ready to query")).to_have_count(2, timeout=60_000)
+    uris = sorted(d["uri"] for d in server.get("/documents", find="rocks")["documents"])
+    assert uris == ["upload://default/rocks/north/index.md", "upload://default/rocks/south/index.md"]
+    for place in ("north", "south"):
+        one.open("#/documents?find=rocks")
+        one.page.get_by_role("link", name=place).click()
+        one.button("Delete").click()
+        one.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(one.page.get_by_role("status").filter(has_text="was deleted")).to_be_visible()
+    one.open("#/ingest")
+    expect(one.page.locator(".upload")).to_have_count(0)
+    one.check()
+
+
 def test_a_deletion_can_be_thought_better_of(window: Window, server: Server) -> None:
     document = next(d for d in server.get("/documents", limit=100)["documents"] if d["uri"].endswith("tidewater.md"))
     one = window().open(f"#/document/{document['id']}")
