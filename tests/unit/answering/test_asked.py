@@ -47,25 +47,10 @@ def test_several_things_are_asked_for_by_a_plural_or_a_word_for_all(results, que
     assert asked(question, results).for_several is several
 
 
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("What happens when I upload a file?", "upload file"),
-        ("When a job fails, what happens?", "job fails"),
-        ("Is it possible to export the graph?", "export graph"),
-        ("Is there a way to undo a decision?", "undo decision"),
-        ("What is the recommended way to load records?", "load records"),
-        ("Which pump should I use?", "pump"),
-        ("What are the steps to erase a tenant?", "erase tenant"),
-        ("How does the valve work?", "valve"),
-        ("What does NAT stand for?", "NAT"),
-        ("What kind of oil do I need?", "oil"),
-        ("Who works in the mill?", "works mill"),
-        ("What does the sign mean in a way?", "sign mean way"),
-    ],
-)
-def test_how_a_question_is_put_is_none_of_what_it_asks_for(results, question, said):
-    assert asked(question, results).worth.keys() == set(stems(said))
+def test_how_a_question_is_put_is_none_of_what_it_asks_for(results):
+    put = "What is the recommended way to load records that the documents talk about?"
+    assert asked(put, results).worth.keys() == set(stems("load records"))
+    assert asked("What happens?", results).worth.keys() == set(stems("happens"))
 
 
 @pytest.mark.parametrize(

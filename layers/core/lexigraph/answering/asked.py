@@ -14,7 +14,7 @@ from lexigraph.answering.identifiers import identifiers, share_held
 from lexigraph.answering.wording import stems
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.scripts import told_language
-from lexigraph.retrieval.stages.text import STOP_WORDS
+from lexigraph.retrieval.stages.text import STOP_WORDS, unframed
 
 _ASKS = re.compile(
     r"\b(?:who|whom|whose|what|which|when|where|why|how|list|name|compare|explain|tell|show)\b", re.IGNORECASE
@@ -78,17 +78,6 @@ _REQUEST = re.compile(
     r"|[をについ]*て?(?:説明|教え|紹介)して(?:ください|下さい)?|とは何(?:ですか)?|何ですか|誰が|いつ|どこ|なぜ|どのように"
     r"|^\W*(?:опишите|объясните|расскажите о|beschreiben? sie|erkläre?n? sie|beschreibe|erkläre|décri[st]|expliquez?)\b",
     re.IGNORECASE,
-)
-# how a question is put: rare in what answers, so that a document's few words like these would count most
-_FRAME = re.compile(
-    r"\bhappens?(?= (?:after|if|in|on|once|to|when|with)\b|\W*$)|\bit possible(?= (?:for|that|to)\b)"
-    r"|\b(?:(?:best|correct|easiest|only|preferred|quickest|recommended|right|simplest|usual) )?ways?(?= (?:of|to)\b)"
-    r"|\bsteps?(?= to\b)|\b(?:meaning|purpose)(?= of\b)|\b(?:kinds?|sorts?)(?= of\b)"
-    r"|\b(?:can|could|do|may|must|shall|should|would) (?:i|one|we|you) (?:find|get|need|see|use|want)\b",
-    re.IGNORECASE,
-)
-_PUT_AT_THE_END = re.compile(
-    r"^(\W*(?:how|what) (?:are|did|do|does|is) .*) (?:means?|stands? for|used for|works?)(?=\W*$)", re.IGNORECASE
 )
 # a "when" that asks for no time: what happens when ...; when ..., what happens?
 _SUBORDINATE = re.compile(
@@ -233,7 +222,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     """Return what a question asks for; ``entities`` are names that retrieval knows to be in it."""
     sides = compared(question, found)
     content = _REQUEST.sub(" ", RELATION.sub(" ", question) if sides else question)
-    content = _FRAME.sub(" ", _PUT_AT_THE_END.sub(r"\1", content))
+    content = unframed(content)
     for_words, for_an_envelope = bool(_FOR_WORDS_OF.search(question)), bool(_FOR_AN_ENVELOPE.search(question))
     if for_an_envelope and any(c.is_envelope for c in found):
         content = _MESSAGE.sub(" ", content)

@@ -59,8 +59,8 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
         return Judgement(0.0)
     told = [side for side in asked.sides if any(map(side.is_told, found))]
     untold = [side for side in asked.sides if side not in told]
-    # a model of English finds all that is in another script alike; what documents are called by is not foreign to them, and a
-    # name alone is like nothing that is said of it
+    # a model of English finds all that is in another script alike, what documents are called by is not foreign to them, and
+    # nothing that is said of a name is like the name alone
     known = asked.is_a_name or (bool(told) and all(any(side.calls(c) >= 1.0 for c in found) for side in told))
     by_likeness = nearest is not None and asked.in_latin and not known
     weights = CALIBRATED.get(embedding.rpartition("-")[0], BY_WORDS) if by_likeness else BY_WORDS

@@ -16,6 +16,7 @@ LONG = "Which company owns both Tidewater and Silverbirch?"
         ("When did Lothair II's mother die?", ("Lothair II", "mother", "die")),
         ('Who wrote "The Pirate\'s Dream" in New York City?', ("The Pirate's Dream", "New York City", "wrote")),
         ("Is the Bank of England older than Amira & Sam?", ("Bank of England", "Amira & Sam", "older")),
+        ("Is there a way to undo decisions?", ("undo", "decisions")),
         ("what does neptune analytics cost", ("neptune", "analytics", "cost")),
         ("Which is better, .NET or AT&T's C++?", (".NET", "AT&T", "C++", "better")),
     ],

@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.scripts import MARKS, grams, is_unspaced, pieces
-from lexigraph.retrieval.stages.text import StemFinder, fold, holder, longest, names, same_thing, stem, stems, words
+from lexigraph.retrieval.stages.text import (
+    StemFinder,
+    fold,
+    holder,
+    longest,
+    names,
+    same_thing,
+    stem,
+    stems,
+    unframed,
+    words,
+)
 
 
 def keys(text: str, **options: bool) -> list[str]:
@@ -22,6 +33,28 @@ def test_words_are_compared_without_case_and_accents():
 
 def test_stems_leave_out_what_questions_are_made_of():
     assert stems("Which query languages does it support?") == ["queri", "languag", "support"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What happens when I upload a file?", "upload file"),
+        ("When a job fails, what happens?", "job fails"),
+        ("Is it possible to export the graph?", "export graph"),
+        ("Is there a way to undo a decision?", "undo decision"),
+        ("What is the recommended way to load records?", "load records"),
+        ("Which pump should I use?", "pump"),
+        ("What are the steps to erase a tenant?", "erase tenant"),
+        ("How does the valve work?", "valve"),
+        ("What does NAT stand for?", "NAT"),
+        ("What kind of oil do I need?", "oil"),
+        ("What happens?", "happens"),
+        ("Who works in the mill?", "works mill"),
+        ("What does the sign mean in a way?", "sign mean way"),
+    ],
+)
+def test_a_question_is_searched_for_without_the_words_in_which_it_is_put(question: str, said: str) -> None:
+    assert stems(unframed(question)) == stems(said)
 
 
 def test_a_question_in_lower_case_still_gives_its_names():

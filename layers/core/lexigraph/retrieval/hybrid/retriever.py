@@ -23,6 +23,7 @@ from lexigraph.retrieval.stages.args import Known, names_of
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble, by_chunk, looking
 from lexigraph.retrieval.stages.retriever import StatementRetriever
+from lexigraph.retrieval.stages.text import unframed
 from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings, load_settings
 from lexigraph.storage.protocols import EvidenceRequest, GraphStore, SearchRequest, VectorStore
@@ -128,7 +129,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         if vector is not None:
             requests["vector"] = SearchRequest("chunk", vector=vector, k=k, ids=ids)
         if self.args.bm25 or vector is None:
-            requests["bm25"] = SearchRequest("chunk", text=text, k=k, ids=ids)
+            requests["bm25"] = SearchRequest("chunk", text=unframed(text), k=k, ids=ids)
         return requests
 
     def _scores(self, contexts: Sequence[Context], subgraph: Subgraph) -> dict[str, float]:

@@ -102,7 +102,7 @@ def find_statements(
         requests["vector"] = SearchRequest("statement", vector=vector, k=args.cosine_top_k)
     if keywords or vector is None:
         k = args.keyword_top_k if keywords else args.cosine_top_k
-        requests["words"] = SearchRequest("statement", text=inquiry.text, k=k)
+        requests["words"] = SearchRequest("statement", text=inquiry.goals[0].words, k=k)
     if keywords:
         id_of = {name.key: node_id("entity", stores.tenant, name.key) for name in names}
         ids = tuple(sorted(id_of.values()))

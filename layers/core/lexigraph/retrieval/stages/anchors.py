@@ -8,7 +8,7 @@ from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.graph import Entity
 from lexigraph.model.ids import node_id
 from lexigraph.model.normalise import entity_key
-from lexigraph.retrieval.stages.text import Name, longest, names
+from lexigraph.retrieval.stages.text import Name, longest, names, unframed
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, IndexName, SearchRequest
 
@@ -27,6 +27,11 @@ class Goal:
     text: str
     vector: FloatArray | None
     weight: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """What is searched for by words."""
+        return unframed(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class Likeness:
         for goal in self.goals:
             if goal.vector is not None:
                 found.append(SearchRequest(self.index, vector=goal.vector, k=k, ids=ids))
-            found.append(SearchRequest(self.index, text=goal.text, k=k, ids=ids))
+            found.append(SearchRequest(self.index, text=goal.words, k=k, ids=ids))
         return found
 
     def take(self, answers: Sequence[Sequence[Hit]], ids: Iterable[str] = ()) -> None:

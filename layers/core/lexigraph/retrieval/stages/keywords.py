@@ -14,7 +14,7 @@ from lexigraph.retrieval.stages.prompts import (
     SUBQUERIES_SCHEMA,
     SUBQUERIES_SYSTEM,
 )
-from lexigraph.retrieval.stages.text import STOP_WORDS
+from lexigraph.retrieval.stages.text import STOP_WORDS, unframed
 from lexigraph.retrieval.stages.trace import Trace
 
 MIN_COMPLEX_CHARS = 26  # G-28: only questions longer than 25 characters are broken up
@@ -28,7 +28,7 @@ _JOINING = frozenset("of the for de von van der la le &".split())
 def question_keywords(text: str, limit: int) -> tuple[str, ...]:
     """Return up to ``limit`` keywords of a question: quoted strings, capitalised sequences, then its other content words."""
     quoted = [m.group(1).strip() for m in _QUOTED.finditer(text)]
-    written = [m.group() for m in _WORD.finditer(_QUOTED.sub(" , ", text))]
+    written = [m.group() for m in _WORD.finditer(unframed(_QUOTED.sub(" , ", text)))]
     runs = list(_capitalised(written))
     taken = {word for phrase in (*quoted, *runs) for word in entity_key(phrase).split()}
     plain = [key for word in written if len(key := _POSSESSIVE.sub("", entity_key(word))) > 2 and key not in taken]

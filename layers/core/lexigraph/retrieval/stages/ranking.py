@@ -23,7 +23,7 @@ from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.model.results import Stop
 from lexigraph.model.scripts import told_language
 from lexigraph.retrieval.stages.args import RankingArgs
-from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems
+from lexigraph.retrieval.stages.text import Name, StemFinder, longest, stems, unframed
 
 Array = NDArray[np.float64]
 
@@ -155,8 +155,9 @@ class Coverage:
 
     def __init__(self, question: str, subqueries: Sequence[tuple[str, float]] = ()) -> None:
         language = told_language(question)
-        goals = [(frozenset(stems(text, language)), weight) for text, weight in ((question, 1.0), *subqueries)]
-        said = " ".join((question, *(text for text, _ in subqueries)))
+        asked = [(unframed(text), weight) for text, weight in ((question, 1.0), *subqueries)]
+        goals = [(frozenset(stems(text, language)), weight) for text, weight in asked]
+        said = " ".join(text for text, _ in asked)
         self.words = tuple(dict.fromkeys(stems(said, language)))
         self._goals = [(np.array([float(word in of) for word in self.words]), weight) for of, weight in goals]
         self._finder = StemFinder(self.words, language)

@@ -51,6 +51,19 @@ _STOP_TEXT = (
 STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 
+# how a question is put: rare in documents, so that words like these would count most
+_FRAME = re.compile(
+    r"\bhappens?(?= (?:after|if|in|on|once|to|when|with)\b|\W*$)|\bit possible(?= (?:for|that|to)\b)"
+    r"|\b(?:(?:best|correct|easiest|only|preferred|quickest|recommended|right|simplest|usual) )?ways?(?= (?:of|to)\b)"
+    r"|\bsteps?(?= to\b)|\b(?:meaning|purpose)(?= of\b)|\b(?:kinds?|sorts?)(?= of\b)"
+    r"|\b(?:can|could|do|may|must|shall|should|would) (?:i|one|we|you) (?:find|get|need|see|use|want)\b",
+    re.IGNORECASE,
+)
+_PUT_AT_THE_END = re.compile(
+    r"^(\W*(?:how|what) (?:are|did|do|does|is) .*) (?:means?|stands? for|used for|works?)(?=\W*$)", re.IGNORECASE
+)
+
+
 @lru_cache(maxsize=131_072)
 def stem(word: str) -> str:
     """Return the Snowball stem of a lower-case word: as one of English, in other scripts as the script tells."""
@@ -76,6 +89,14 @@ def words(text: str) -> list[str]:
         return found
     cut = [piece for word in found for piece in pieces(word)]
     return [word for piece in cut for word in (grams(piece) if is_unspaced(piece) else [piece])]
+
+
+def unframed(question: str) -> str:
+    """Return a question without the words in which it is put ("what happens when", "is there a way to", "how does ... work")
+    unless it has no others.
+    """
+    bare = _FRAME.sub(" ", _PUT_AT_THE_END.sub(r"\1", question))
+    return bare if stems(bare) else question
 
 
 def stems(text: str, language: str | None = None) -> list[str]:
