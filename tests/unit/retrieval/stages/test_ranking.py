@@ -178,6 +178,21 @@ def test_being_linked_says_less_of_what_more_than_fifteen_sources_name():
     assert bonus[1] == bonus[15] == pytest.approx(2 * bonus[30], abs=2e-6) == pytest.approx(4 * bonus[60], abs=4e-6)
 
 
+@pytest.mark.parametrize(("sources", "few"), [(20, 3), (60, 3), (100, 5)])
+def test_a_shared_name_leads_less_far_where_more_than_few_of_the_sources_found_name_it(sources: int, few: int):
+    bonus = {}
+    for kind, df in (("shared", 1), ("shared", few), ("shared", 2 * few), ("about", 2 * few)):
+        world = lothair()
+        world.weights = replace(WEIGHTS, link_base=0.0, link_specificity=0.0)
+        for n in range(sources - len(world.candidates)):
+            world.chunk(f"page{n}", "A page of another book.", 0.1)
+        world.link("lothair", "Ermengarde", "ermengarde", kind, df=df)
+        bonus[kind, df] = part(world.rank(["lothair"]), "ermengarde", "link")
+    whole = bonus["about", 2 * few]
+    assert bonus["shared", 1] == bonus["shared", few] == whole > 0
+    assert bonus["shared", 2 * few] == pytest.approx(whole / 2, abs=2e-6)
+
+
 def test_what_is_called_otherwise_leads_half_as_far():
     plain, renamed = lothair(), lothair()
     renamed.renamed = {("lothair", "Ermengarde")}

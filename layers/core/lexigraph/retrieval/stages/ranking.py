@@ -49,6 +49,10 @@ class Weights:
     # Being linked at all says less by as many times as more sources than these name what was passed: a page about a country
     # answers what is open by chance.
     common: float = 15.0
+    # A name that chunks share tells less of each by as many times as more sources than these, or than this share of the
+    # sources found, name it: in a folder of manuals many say HTTP or Linux, whatever they are about.
+    few: float = 3.0
+    few_of: float = 0.05
     # What is called otherwise in the text may be meant by it or not: a king of Imereti also was a *George VI*.
     other_name: float = 0.5
     # Against the direction of a mention the evidence is weaker; and sharing an entity alone is no reason to be read: there
@@ -324,7 +328,9 @@ class Ranker:
         shared = np.array([x.kind == "shared" for x in links], np.bool_)
         link = w.link * np.array([w.other_name if (x.from_chunk, x.entity_id) in renamed else 1.0 for x in links])
         base = link * np.where(shared, named / split + w.shared * rare, kind * (named + rare) / split)
-        slope, says = link * kind * w.link_coverage, ranking.held[targets]
+        most = max(w.few, w.few_of * len({c.source for c in ranking.chunks}))
+        slope = link * kind * w.link_coverage * np.where(shared, np.minimum(most / naming, 1.0), 1.0)
+        says = ranking.held[targets]
         for row in np.flatnonzero(shared).tolist():
             says[row] = told.get((links[row].to_chunk, links[row].entity_id), says[row])
         return _Weighed(links, passed, np.array(starts, np.intp), np.array(targets, np.intp), base, slope, says)
