@@ -107,7 +107,7 @@ def test_reasons_say_which_search_found_a_statement(stores: Stores):
 def test_scores_are_the_sums_of_their_parts_between_0_and_1_and_ordered(stores: Stores):
     found = ask(stores, CHAIN)
     for statement in found.statements:
-        assert sum(statement.parts.values()) == pytest.approx(statement.score, abs=1e-5)
+        assert sum(statement.parts.values()) == pytest.approx(statement.score, abs=1e-9)
         assert 0 <= statement.score <= 1
     for result in found.results:
         scores = [s.score for s in result.statements]

@@ -86,7 +86,7 @@ def test_a_question_over_three_documents_finds_all_three_first(stores: Stores):
 def test_scores_are_the_sums_of_their_parts_between_0_and_1_and_ordered(stores: Stores):
     found = ask(stores, CHAIN)
     for statement in found.statements:
-        assert sum(statement.parts.values()) == pytest.approx(statement.score, abs=1e-5)
+        assert sum(statement.parts.values()) == pytest.approx(statement.score, abs=1e-9)
         assert 0 <= statement.score <= 1
     for result in found.results:
         scores = [s.score for s in result.statements]

@@ -58,9 +58,18 @@ def rank_statements(
         fit, chunk = fits[at], ranked[fits[at].chunk]
         rerank = weights.rerank * fit.rerank
         own = {"rerank": rerank, "within": total[at] - chunk.score - rerank, "diversity": value - total[at]}
-        shown = of_chunks[fit.chunk] | _shown(own, bound)
-        score = min(max(round(sum(shown.values()), 6), 0.0), 1.0)
+        score = round(value / bound, 6)
+        shown = _summing_to(score, of_chunks[fit.chunk] | _shown(own, bound))
+        score = min(max(score, 0.0), 1.0)
         yield scored_statement(fit.row, score, found.candidates[chunk.id].reason, shown, chunk.path), fit.row
+
+
+def _summing_to(score: float, shown: dict[str, float]) -> dict[str, float]:
+    """Return parts with what rounding each of them lost or added in the largest, lest scores rise where ranks fall."""
+    if shown and (rest := round(score - sum(shown.values()), 6)):
+        largest = max(shown, key=lambda name: abs(shown[name]))
+        shown[largest] = round(shown[largest] + rest, 6)
+    return shown
 
 
 def _shown(parts: Mapping[str, float], bound: float) -> dict[str, float]:
