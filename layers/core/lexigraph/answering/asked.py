@@ -81,7 +81,7 @@ _REQUEST = re.compile(
 )
 # a "when" that asks for no time: what happens when ...; when ..., what happens?
 _SUBORDINATE = re.compile(
-    r"(\b(?:how|what|where|which|who|whom|whose|why)\b[^.?!,;]*?)(?<!\band)(?<!\bor) when\b"
+    r"(\b(?:how|what|where|which|who|whom|whose|why)\b[^.?!,;]{0,200}?)(?<!\band)(?<!\bor) when\b"
     r"|^(\W*)when\b(?= (?:should|to|would)\b|[^.?!]*, (?:are|can|did|do|does|how|is|should|what|where|which|who|why)\b)",
     re.IGNORECASE,
 )
@@ -107,7 +107,7 @@ class Asked:
     ``identifiers`` its words that are no words of a language and its acronyms, in lower case; ``found`` the words that
     something found has; ``sides`` the things that it compares; ``settings`` its words that are written as names of settings
     and functions are: ``StrictHostKeyChecking``; ``for_words`` tells whether what somebody says is asked for,
-    ``for_an_envelope`` whether who wrote a message is, when or to whom.
+    ``for_an_envelope`` whether who wrote a message is, when or to whom, ``for_a_time`` whether a time is.
     """
 
     text: str
@@ -120,6 +120,7 @@ class Asked:
     settings: frozenset[str] = frozenset()
     for_words: bool = False
     for_an_envelope: bool = False
+    for_a_time: bool = False
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -156,11 +157,6 @@ class Asked:
     def for_several(self) -> bool:
         """Whether more than one thing is asked for: all, or which things."""
         return self.for_all or any(_begins_with_a_plural(self.text[asks.end() :]) for asks in _WHICH.finditer(self.text))
-
-    @property
-    def for_a_time(self) -> bool:
-        """Whether a time is asked for."""
-        return bool(_FOR_A_TIME.search(_SUBORDINATE.sub(r"\1\2", self.text)))
 
     def share(self, words: frozenset[str]) -> float:
         """Return how much of what is asked for is among some words, 0 to 1."""
@@ -246,6 +242,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
         _settings(question, found),
         for_words,
         for_an_envelope,
+        bool(_FOR_A_TIME.search(_SUBORDINATE.sub(r"\1\2", question))),
     )
 
 
