@@ -294,8 +294,8 @@ def test_jobs_of_a_view_are_those_begun_in_it_without_what_they_tell_of_others(r
     view, other = View(OURS, STAFF), View(OURS, MetadataFilter("group", "==", "board"))
     whole = registry.start_job(OURS, "ingest", {"paths": ["a"]})
     mine = registry.start_job(view, "ingest", {"paths": ["b"]})
-    told = {"documents_new": 1, "entities_created": 7, "embedded": 0}
-    registry.add_events(OURS, mine.id, [("result", told)])
+    told = {"documents_new": 1, "entities_created": 7, "facts_created": 0, "embedded": 0, "chunks_embedded": 0}
+    registry.add_events(OURS, mine.id, [("embedding_progress", {"current": 1}), ("result", told)])
     registry.finish_job(OURS, mine.id, "SUCCEEDED", told)
     assert [job.id for job in registry.jobs(view)] == [mine.id]
     assert registry.jobs(other) == []

@@ -129,14 +129,16 @@ def test_a_job_tells_of_what_it_took_in_and_only_whoever_may_see_that(api: Api) 
     assert unlike.get(f"/jobs/{job}").status_code == unlike.get(f"/jobs/{job}/events").status_code == 404
     assert unlike.post(f"/jobs/{job}/cancel").status_code == 404
     assert alike.post(f"/jobs/{job}/cancel").json()["message"] == "the job has already ended"
-    # an entity that is new, and a text that no model was asked for again, tell what others have
-    telling = {"entities_created", "relations_created", "cooccur_edges", "extracted", "embedded", "model_calls"}
+    # an entity or fact that is new, and a text that no model was asked for again, tell what others have
+    telling = {"entities_created", "facts_created", "relations_created", "cooccur_edges"}
+    telling |= {"extracted", "embedded", "chunks_embedded", "model_calls"}
     told = staff.get(f"/jobs/{job}").json()["result"]
     assert told["documents_new"] == 1
     assert telling.isdisjoint(told)
     events = staff.get(f"/jobs/{job}/events").json()["events"]
     assert events[-1]["stage"] == "done"
     assert all(telling.isdisjoint(event["data"]) for event in events)
+    assert {"entity_extraction", "embedding_progress"}.isdisjoint(event["stage"] for event in events)
     assert telling <= owner.get(f"/jobs/{job}").json()["result"].keys()
 
 

@@ -21,8 +21,10 @@ _PAGE = 1_000
 _LOOKED_AT = 1_000  # jobs of the tenant, the latest, among which those of a view are looked for
 # what a job tells of the whole tenant: what was known before, by whatever document, and what is in all of them
 _OF_ALL = frozenset(
-    {"entities_created", "relations_created", "cooccur_edges", "llm_rel_edges", "extracted", "embedded", "model_calls"}
+    {"entities_created", "facts_created", "relations_created", "cooccur_edges", "llm_rel_edges"}
+    | {"extracted", "embedded", "chunks_embedded", "model_calls"}
 )
+_OF_NEW = frozenset({"entity_extraction", "embedding_progress"})  # steps that are left out where a text was known before
 
 
 def sees(view: View, record: DocumentRecord) -> bool:
@@ -96,7 +98,8 @@ def _events(registry: Any, view: View, job_id: str, *, after: int = 0) -> list[J
         _job(registry, view, job_id)
     except NotFound:
         return []
-    return [replace(event, data=_told(event.data)) for event in registry.events(view.whole, job_id, after=after)]
+    events = registry.events(view.whole, job_id, after=after)
+    return [replace(event, data=_told(event.data)) for event in events if event.stage not in _OF_NEW]
 
 
 def _own(view: View, job: JobRecord) -> JobRecord | None:
