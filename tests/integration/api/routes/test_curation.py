@@ -1,10 +1,13 @@
 """Names curated over HTTP: merged, listed and undone by an administrator, and felt by questions at once."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
+from lexigraph.model.filters import MetadataFilter
 from lexigraph.storage.protocols import SCOPES
 from tests.server import Api, laptop_api
 
@@ -74,6 +77,21 @@ def test_only_who_administers_and_sees_all_may_curate(api: Api) -> None:
     other = api.client("other")
     assert other.get("/curation/decisions").json() == {"decisions": []}
     assert other.delete(path).status_code == 404
+
+
+def test_a_decision_tells_a_key_with_filters_no_name_of_other_documents(api: Api) -> None:
+    admin, told = api.client(), {"group": "staff"}
+    staff = api.client(filters=MetadataFilter("group", "==", "staff"))
+    send = {"files": {"file": ("pier.md", b"# Pier\n\nQuill Line built the Vardo Pier.\n")}}
+    assert admin.post("/documents", **send, data={"metadata": json.dumps(told)}).status_code == 200
+    assert admin.post("/curation/decisions", json=MERGE).status_code == 201
+
+    def samples(client: httpx.Client) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = client.get("/diagnostics").json()["entity_aliases"]["sample_top5"]
+        return found
+
+    assert samples(admin) == [{"name": "Quill Line", "aliases": ["Quill Shipping"], "alias_count": 1}]
+    assert samples(staff) == []
 
 
 def test_a_proposal_has_its_evidence_and_goes_once_it_is_accepted(api: Api) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 from fastapi import APIRouter
@@ -13,15 +14,19 @@ from lexigraph.api.limits import Reply
 from lexigraph.api.service import Service, TheService
 from lexigraph.inference.protocols import Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreDamaged, StoreUnavailable
+from lexigraph.model.ids import node_id
+from lexigraph.model.normalise import entity_key
 from lexigraph.model.relations import RelationCounts
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.retrieval.catalogue import set_by
 from lexigraph.retrieval.hybrid.args import RELATION_WEIGHTS, HybridArgs
 from lexigraph.settings import Settings
 from lexigraph.storage.common.counts import live_counts
+from lexigraph.storage.protocols import GraphStore
 
 router = APIRouter(tags=["service"])
 _RELATIONS = "lexigraph.ingestion.relations"  # where relations are found, and logged
+Samples = tuple[tuple[str, tuple[str, ...]], ...]
 T = TypeVar("T")
 
 
@@ -191,8 +196,19 @@ def _related(service: Service, tenant: Tenant) -> RelationCounts:
         known = stores.graph.relation_counts(
             tenant, least_together=settings.cooccur_min_count, min_name=settings.entity_min_length
         )
+        if isinstance(tenant, View):
+            known = replace(known, samples=_seen(stores.graph, tenant, known.samples))
         service.counts.put(key, known)
     return known
+
+
+def _seen(graph: GraphStore, view: View, samples: Samples) -> Samples:
+    """Leave out the names that no document of the view has: synonyms and decisions hold for the whole tenant."""
+    names = {name for name, others in samples for name in (name, *others)}
+    ids = {name: node_id("entity", view, entity_key(name)) for name in names}
+    found = graph.entities(view, sorted(ids.values())).found
+    kept = ((name, tuple(o for o in others if ids[o] in found)) for name, others in samples if ids[name] in found)
+    return tuple((name, others) for name, others in kept if others)
 
 
 def _model(service: Service) -> ModelState:
