@@ -154,7 +154,7 @@ async def only_declared(request: Request) -> None:
         if times > 1:  # the framework would take the last
             raise InvalidInput(f"{name}: is given {times} times; pass it once")
     if reads_json:
-        _check_once(await request.body())  # read before, and kept
+        check_once(await request.body())  # read before, and kept
     if form and request.headers.get("content-type", "").startswith("multipart/form-data"):  # another is refused as such
         sent = await request.form()  # read before, and kept
         _check_place(sent, form, query, "of the query, not a field of the form")
@@ -163,7 +163,7 @@ async def only_declared(request: Request) -> None:
                 raise InvalidInput(f"{name}: is empty; send a name, or omit it for the default")
 
 
-def _check_once(body: bytes) -> None:
+def check_once(body: bytes | str, field: str = "") -> None:
     """Raise ``InvalidInput`` for JSON with an object that holds a name twice: the framework would take the last."""
     again: list[tuple[str, int]] = []
 
@@ -175,7 +175,7 @@ def _check_once(body: bytes) -> None:
         json.loads(body, object_pairs_hook=note)
     for name, times in again:
         told = name[:_NAME_CHARS].encode(errors="replace").decode()
-        raise InvalidInput(f"{told}: is given {times} times; send it once")
+        raise InvalidInput(f"{field}{told}: is given {times} times; send it once")
 
 
 def _check_place(given: Iterable[str], known: set[str], elsewhere: set[str], where: str) -> None:

@@ -14,7 +14,7 @@ from fastapi import Depends, File, Form, Query, Request, Response, UploadFile
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.left import held_folder
 from lexigraph.api.jobs.outcome import when_over
-from lexigraph.api.limits import NUMBER, TEXT, whole
+from lexigraph.api.limits import NUMBER, TEXT, check_once, whole
 from lexigraph.api.service import Service
 from lexigraph.ingestion.jobs import file_type, ingest_request
 from lexigraph.ingestion.readers.parsed import MAX_VALUE_CHARS, scalars
@@ -32,6 +32,7 @@ Wait = Annotated[
 _MAX_NAME = 200  # bytes, of a file or folder
 _MAX_PATH = 500
 _MAX_METADATA = 20_000
+_MAX_WHOLE = 2**63 - 1
 # what every document has anyway, and where it comes from
 _OWN = {
     "namespace": "send it as the field `namespace` to POST /documents",
@@ -73,7 +74,8 @@ async def _metadata(
         TEXT,
     ] = "",
 ) -> dict[str, Scalar]:
-    """Return the metadata of a form. Raise ``ApiError`` 422 for what is no object of scalars."""
+    """Return the metadata of a form. Raise ``ApiError`` 422 for what is no object of scalars, each with one name."""
+    check_once(metadata, "metadata.")
     try:
         given = json.loads(metadata) if metadata else {}
     except (ValueError, RecursionError):
@@ -86,6 +88,8 @@ async def _metadata(
             raise ApiError(422, f"metadata.{key}: is no metadata; {_OWN[key]}")
         if isinstance(value, float) and not isfinite(value):
             raise ApiError(422, f"metadata.{key}: must be a finite number")
+        if isinstance(value, int) and abs(value) > _MAX_WHOLE:  # no store keeps it as a number
+            raise ApiError(422, f"metadata.{key}: a whole number must be between -(2^63 - 1) and 2^63 - 1; send it as text")
         if not isinstance(value, str):
             continue
         if len(value) > MAX_VALUE_CHARS:
