@@ -25,3 +25,22 @@ def test_documents_are_ingested_once_and_replaced_when_they_change(tmp_path: Pat
         documents[0].set_content("The Mill grinds wheat.")
         assert ingest(index, documents).documents_updated == 1
     stores.close()
+
+
+def test_a_document_is_called_by_what_it_has_and_never_by_its_place_among_the_others(tmp_path: Path) -> None:
+    documents = [
+        Document(text="# Locks\n\nThe Lock opens at noon.", doc_id="lock"),
+        Document(text="Ada Lovelace was a writer.", doc_id="ada"),
+        Document(text="The Mill grinds rye.", doc_id="mill", metadata={"file_name": "mill.pdf"}),
+        Document(text="", doc_id="nothing"),
+    ]
+    stores, settings = open_laptop(tmp_path / "data"), Settings(data=tmp_path / "data")
+    with LexicalGraphIndex(stores, embedder=WordEmbedder(), extractor=SentenceExtractor(), settings=settings) as index:
+        report = ingest(index, documents)
+        assert [(f.uri, f.reason) for f in report.failures] == [("llama-index://nothing", "is empty")]
+        assert {(d.title, d.metadata["file_name"]) for d in index.documents()} == {
+            ("Locks", "lock"),
+            ("Ada Lovelace", "ada"),
+            ("mill.pdf", "mill.pdf"),
+        }
+    stores.close()

@@ -127,7 +127,7 @@ class FileItem:
     """A file to load. ``uri`` is its absolute ``file://`` URI, ``type`` one of the values of ``FILE_TYPES``.
 
     A file of type ``jsonl`` or ``mbox`` holds many documents, one of type ``json`` may. ``metadata`` overrides the metadata
-    in its documents, its ``title`` their titles.
+    in its documents and their ``file_name``, its ``title`` their titles; an empty ``title`` says that they have none.
     """
 
     path: Path
@@ -238,8 +238,8 @@ def _shown(path: Path) -> str:
 
 
 def _called(item: FileItem) -> str:
-    """Return how whoever gave a file knows it: one that was sent lies in the data folder, which is nobody's business."""
-    return item.uri if item.uri.startswith("upload:") else _shown(item.path)
+    """Return how whoever gave a file knows it: one that was sent lies in a folder of ours, which is nobody's business."""
+    return item.uri if item.uri.startswith(("upload:", "llama-index:")) else _shown(item.path)
 
 
 def _os_reason(error: OSError) -> str:
@@ -446,10 +446,11 @@ def _document(
         check_parts(sum(1 for _ in _SENTENCE_END.finditer(parsed.text)), "sentences", settings)
         long = [b for b in parsed.blocks if b.end - b.start > _LONG_BLOCK and b.role not in ("code", BOILERPLATE)]
         check_parts(sum(parsed.text.count(sign, b.start, b.end) for b in long for sign in ",.;:"), "clauses", settings)
-    of_file: Metadata = {"file_name": Path(_shown(item.path)).name, "file_type": item.type}
-    given = dict(item.metadata)
+    given: Metadata = {"file_name": Path(_shown(item.path)).name, **item.metadata, "file_type": item.type}
+    if "title" in given:  # an empty one says that it has none
+        title = lead_subject(parsed.text)
     title = str(given.pop("title", "")).strip() or parsed.title or title
-    metadata = with_language({**parsed.metadata, **given, **of_file}, parsed.text)
+    metadata = with_language({**parsed.metadata, **given}, parsed.text)
     return LoadedDocument(uri, title, parsed.text, parsed.blocks, item.marked(digest or _hash(data)), metadata)
 
 

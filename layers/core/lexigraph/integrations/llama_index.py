@@ -168,8 +168,8 @@ def ingest(
     """Ingest LlamaIndex documents or nodes.
 
     Documents are identified by their id: one with the same text and metadata is skipped, a changed one replaced. Scalar
-    metadata are kept for filters; ``title`` or ``file_name`` becomes the title. Each node is ingested as a document, so pass
-    whole documents rather than nodes: they are chunked here.
+    metadata are kept for filters; ``title`` or ``file_name`` becomes the title, else the subject with which the text begins.
+    Each node is ingested as a document, so pass whole documents rather than nodes: they are chunked here.
     """
     from lexigraph.ingestion.load import FileItem
 
@@ -179,7 +179,8 @@ def ingest(
             path = Path(folder) / f"{number}.md"
             path.write_text(_page(document), encoding="utf-8")
             scalars = {str(k): v for k, v in document.metadata.items() if isinstance(v, (str, int, float, bool))}
-            items.append(FileItem(path, f"llama-index://{document.node_id}", "md", scalars))
+            named = {"title": "", "file_name": document.node_id, **scalars}
+            items.append(FileItem(path, f"llama-index://{document.node_id}", "md", named))
         return index.ingest(items, tenant=tenant, namespace=namespace)
 
 
