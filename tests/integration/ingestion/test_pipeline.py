@@ -200,6 +200,14 @@ def test_removing_what_does_not_exist_is_said(index: LexicalGraphIndex) -> None:
         index.document("nowhere.md")
 
 
+def test_a_document_is_known_by_its_file_name_whatever_its_uri_has_to_escape(index: LexicalGraphIndex, folder: Path) -> None:
+    (folder / "Fähre & Flut.md").write_text(FILES["notes.txt"])
+    index.ingest([folder])
+    record = index.document("Fähre & Flut.md")
+    assert record.metadata["file_name"] == "Fähre & Flut.md"
+    assert index.document("files/Fähre & Flut.md") == index.document(record.uri) == record
+
+
 def test_two_tenants_with_equal_documents_share_nothing(index: LexicalGraphIndex, folder: Path) -> None:
     index.ingest([folder], tenant="a")
     before = content(index.stores, "a")

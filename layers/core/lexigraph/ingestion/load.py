@@ -30,7 +30,7 @@ from lexigraph.ingestion.readers.parsed import Parsed, check_parts
 from lexigraph.ingestion.readers.records import Record, check_values, parse_json, read_json, read_record, record_key
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput, reason_of
-from lexigraph.model.graph import Metadata
+from lexigraph.model.graph import Metadata, Scalar
 from lexigraph.model.ids import content_hash
 from lexigraph.model.secrets import holds_secret
 from lexigraph.settings import Settings
@@ -446,7 +446,7 @@ def _document(
         check_parts(sum(1 for _ in _SENTENCE_END.finditer(parsed.text)), "sentences", settings)
         long = [b for b in parsed.blocks if b.end - b.start > _LONG_BLOCK and b.role not in ("code", BOILERPLATE)]
         check_parts(sum(parsed.text.count(sign, b.start, b.end) for b in long for sign in ",.;:"), "clauses", settings)
-    given: Metadata = {"file_name": Path(_shown(item.path)).name, **item.metadata, "file_type": item.type}
+    given: dict[str, Scalar] = {"file_name": Path(_shown(item.path)).name, **item.metadata, "file_type": item.type}
     if "title" in given:  # an empty one says that it has none
         title = lead_subject(parsed.text)
     title = str(given.pop("title", "")).strip() or parsed.title or title

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import unquote
 
 from lexigraph import telemetry
 from lexigraph.inference.factory import make_embedder, make_llm
@@ -187,6 +188,7 @@ class LexicalGraphIndex:
         every = list(repair.records(self.stores, owner))
         fitting = [r for r in every if r.uri in (name, uri)] or [r for r in every if r.metadata.get("id") == name]
         fitting = fitting or [r for r in every if r.uri.endswith(f"/{name}")]
+        fitting = fitting or [r for r in every if unquote(r.uri).endswith(f"/{name}")]
         if len(fitting) > 1:
             raise InvalidInput(
                 f"{len(fitting)} documents have the name {name!r}: use an id, for example {fitting[0].source_id}"

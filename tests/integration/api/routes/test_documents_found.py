@@ -17,7 +17,7 @@ COUNT = 2_300
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with laptop_api(tmp_path_factory.mktemp("found")) as served:
         client = served.client()
-        reply = client.post("/documents", files={"file": ("flow.md", b"# Flow\n\nTove Lund signs.\n")})
+        reply = client.post("/documents", files={"file": ("Fähre & Flut.md", b"# Flow\n\nTove Lund signs.\n")})
         registry = served.stores.registry
         record = registry.records(TENANT, [reply.json()["document"]["id"]])[reply.json()["document"]["id"]]
         made = []
@@ -54,6 +54,10 @@ def test_words_may_stand_in_title_uri_and_namespace(client: httpx.Client) -> Non
     titles, _ = _all(client, find="paid 00020.md")
     assert titles == ["Invoice 41"]
     assert _all(client, find="00020.md", namespace="open")[0] == ["Invoice 40"]
+
+
+def test_a_name_is_found_as_it_was_given_whatever_its_uri_has_to_escape(client: httpx.Client) -> None:
+    assert _all(client, find="fähre & FLUT.md")[0] == ["Flow"]
 
 
 def test_what_nothing_has_is_found_nowhere(client: httpx.Client) -> None:

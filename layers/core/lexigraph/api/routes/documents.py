@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Form, Path, Query, Response
 from pydantic import Field
@@ -158,7 +159,7 @@ def _found(listed: Callable[..., list[DocumentRecord]], uri: str, limit: int, wo
 
 
 def _has(record: DocumentRecord, words: Sequence[str]) -> bool:
-    text = f"{record.title} {record.uri} {record.namespace}".casefold()
+    text = f"{record.title} {record.uri} {unquote(record.uri)} {record.namespace}".casefold()
     return all(word in text for word in words)
 
 
