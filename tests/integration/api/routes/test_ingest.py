@@ -282,6 +282,13 @@ def test_files_of_one_name_in_two_folders_are_two_documents(api: Api) -> None:
     assert [(reply.status_code, reply.json()["message"][:15]) for reply in refused] == [(422, "file: its name ")] * 3
 
 
+def test_a_name_is_the_same_however_its_accents_are_encoded(api: Api) -> None:
+    for name in ("Zürich.md", "Zu\u0308rich.md"):
+        sent = api.client().post("/documents", files={"file": (name, b"# Mill\n\nThe Mill grinds rye.")}).json()
+        assert sent["document"]["uri"] == "upload://default/Z%C3%BCrich.md"
+    assert len(api.client().get("/documents").json()["documents"]) == 1
+
+
 def test_a_packed_document_is_taken_in_as_what_it_packs(api: Api) -> None:
     file = ("appeals.md.gz", gzip.compress(APPEALS))
     sent = api.client().post("/documents", files={"file": file}, data={"namespace": "packed"}).json()

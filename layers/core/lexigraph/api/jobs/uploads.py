@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import PurePosixPath
 from shutil import copyfileobj, rmtree
 from typing import Annotated
+from unicodedata import normalize
 from urllib.parse import quote
 
 from fastapi import Depends, File, Form, Query, Request, Response, UploadFile
@@ -166,9 +167,10 @@ def _check_size(service: Service, size: int) -> None:
 def file_name(given: str, field: str = "file: its name") -> str:
     """Return a name with its folders, such as ``guide/index.md``; of a path that leads elsewhere only the last part.
 
+    It is composed (NFC): macOS sends ``ü`` as two characters, which would be another document than the same name of others.
     Raise ``ApiError`` or ``InvalidInput`` for what cannot be the name of a ``field``.
     """
-    path = PurePosixPath(given.replace("\\", "/"))
+    path = PurePosixPath(normalize("NFC", given.replace("\\", "/")))
     parts = [part.strip() for part in path.parts]
     if path.is_absolute() or ".." in parts or not parts or parts[0].endswith(":"):
         parts = [path.name.strip()]
