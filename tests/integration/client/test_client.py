@@ -22,6 +22,7 @@ from lexigraph.client.operations import OPERATIONS
 from lexigraph.client.requests import LARGE_BYTES
 from lexigraph.client.streams import Event, Parser
 from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
+from lexigraph.model.filters import MetadataFilter
 from tests.client_code import CLIENT, code
 from tests.laptop import write_pages
 from tests.server import Api, laptop_api
@@ -188,6 +189,17 @@ def test_multihop_asks_in_the_namespace_of_an_upload(client: Client) -> None:
     job = client.upload_document(("appeals.md", b"# Appeals\n\nAppeals must be in writing. The board reads appeals."))
     reply = client.multihop("What must appeals be?", db_name=job["db_name"], namespace=job["namespace"], num_hops=1)
     assert "in writing" in reply["final_results"][0]["value"]
+
+
+def test_a_key_that_sees_a_part_uploads_folders_and_into_its_database(api: Api, tmp_path: Path) -> None:
+    write_pages(tmp_path / "press", {"Gazette": "The Gazette appears at noon."})
+    told, staff = {"groups": "press"}, MetadataFilter("groups", "==", "press")
+    with Client(api.url, api.key(databases=("news",), filters=staff)) as press:
+        jobs = [job["status"] for _, job in press.upload_folder(tmp_path / "press", namespace="press", metadata=told)]
+        assert press.upload_document(("a.md", b"# A\n\nAda reads."), db_name="news", metadata=told)["db_name"] == "news"
+        assert (jobs, len(list(press.documents()))) == (["SUCCEEDED"], 2)
+        for document in press.documents():
+            press.delete_document(document["id"])
 
 
 def test_an_ingest_tells_its_events(client: Client) -> None:

@@ -128,23 +128,28 @@ class AsyncClient:
         if job_id is None:
             query = parameters(wait=0)
             reply = await self._call(
-                "send_document", query=query, data=form(namespace, metadata), files={"file": (name, data)}
+                "send_document", query=query, data=form(metadata, namespace=namespace), files={"file": (name, data)}
             )
             job_id = str(reply["job_id"])
         return await self.wait(job_id, wait, on_event=on_event)
 
     async def upload_folder(
-        self, folder: Path | str, *, namespace: str = "default", wait: float = 600.0
+        self,
+        folder: Path | str,
+        *,
+        namespace: str = "default",
+        metadata: Mapping[str, object] | None = None,
+        wait: float = 600.0,
     ) -> AsyncIterator[tuple[Path, types.JobReply]]:
         """Upload a folder recursively, one file at a time; yield each file with its job.
 
-        Names have the folders below ``folder``: ``guide/index.md``. A file that the server rejects has a job without id,
-        FAILED with the ``reason``, and the others follow. Hidden files are left out. Raise ``InvalidInput`` if there is no
-        such folder.
+        Names have the folders below ``folder``: ``guide/index.md``. All files get the ``metadata``. A file that the server
+        rejects has a job without id, FAILED with the ``reason``, and the others follow. Hidden files are left out. Raise
+        ``InvalidInput`` if there is no such folder.
         """
         for path, name in inside(Path(folder)):
             try:
-                job = await self.upload((name, document(path)[1]), namespace=namespace, wait=wait)
+                job = await self.upload((name, document(path)[1]), namespace=namespace, metadata=metadata, wait=wait)
             except InvalidInput as error:
                 job = refused(namespace, str(error))
             yield path, job
@@ -162,10 +167,18 @@ class AsyncClient:
             raise failure_of(reply.status_code, reply.content)
         return str(offer["job_id"])
 
-    async def upload_document(self, file: Path | str | tuple[str, bytes], *, wait: float = 20.0) -> types.UploadReply:
+    async def upload_document(
+        self,
+        file: Path | str | tuple[str, bytes],
+        *,
+        db_name: str = "fractal_db",
+        metadata: Mapping[str, object] | None = None,
+        wait: float = 20.0,
+    ) -> types.UploadReply:
         """Upload a file into a new namespace, which the reply names, for ``multihop``."""
         name, data = document(file)
-        reply = await self._call("upload_document", query=parameters(wait=wait), data={}, files={"file": (name, data)})
+        sent = form(metadata, db_name=db_name)
+        reply = await self._call("upload_document", query=parameters(wait=wait), data=sent, files={"file": (name, data)})
         return cast(types.UploadReply, reply)
 
     async def ingest(

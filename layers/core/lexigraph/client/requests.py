@@ -89,6 +89,6 @@ def refused(namespace: str, reason: str) -> JobReply:
     )
 
 
-def form(namespace: str, metadata: Mapping[str, object] | None) -> dict[str, str]:
+def form(metadata: Mapping[str, object] | None, **fields: str) -> dict[str, str]:
     """Return the fields that go with a file."""
-    return {"namespace": namespace} | ({"metadata": json.dumps(metadata)} if metadata else {})
+    return fields | ({"metadata": json.dumps(metadata)} if metadata else {})
