@@ -551,7 +551,7 @@ def test_no_text_breaks_the_extractor(local, text, title, role):
 
 def test_the_extractor_keeps_its_protocol_and_names_its_version(local):
     assert isinstance(local, Extractor)
-    assert local.name == "local-7"
+    assert local.name == "local-8"
 
 
 def test_spacy_is_loaded_at_the_first_chunk_and_its_absence_names_the_remedy():

@@ -127,6 +127,7 @@ def test_a_pronoun_is_written_out_where_its_meaning_is_certain(read, text, value
         "The cache is full. This slows every request down.",
         "The cache is full. Such states are rare.",
         "Two modes exist. Both are slow.",
+        "Some part of it was rewritten. It is slow.",
     ],
 )
 def test_a_sentence_whose_pronoun_may_mean_several_things_stays_with_the_one_before(read, text):

@@ -17,6 +17,7 @@ def test_a_list_of_links_into_the_page_is_a_table_of_contents() -> None:
 - [Heat](#heat)
   1. [Cones](#cones)
 - [Wood](#wood)
+- [Glazes](glazes.md)
 
 ## Heat {#heat}
 
@@ -25,11 +26,25 @@ def test_a_list_of_links_into_the_page_is_a_table_of_contents() -> None:
 - [Ash](ash.md)
 """
     assert parts(source) == [
-        ("boilerplate", "Kilns", "Heat\nCones\nWood"),
+        ("boilerplate", "Kilns", "Heat\nCones\nWood\nGlazes"),
         ("list", "Kilns > Heat", "- Cones"),
         ("list", "Kilns > Heat", "- Clay"),
         ("list", "Kilns > Heat", "- Ash"),
     ]
+
+
+def test_badges_say_nothing_and_other_pictures_what_they_show() -> None:
+    source = """\
+# kiln [![npm](https://img.shields.io/npm/v/kiln.svg)](https://www.npmjs.com/package/kiln)
+
+[![CI](https://github.com/kiln/kiln/actions/workflows/ci.yml/badge.svg)](https://github.com/kiln/kiln/actions)
+![Coverage](https://codecov.io/gh/kiln/kiln/graph.svg)
+
+<p><a href="#"><img src="https://badgen.net/npm/dt/kiln" alt="Downloads"></a> <img src="kiln.svg" alt="A kiln at dusk"></p>
+
+[![The badge of a guild](img/badge.png)](img/large.png)
+"""
+    assert parts(source) == [("paragraph", "kiln", "A kiln at dusk"), ("paragraph", "kiln", "The badge of a guild")]
 
 
 def test_callouts_of_all_kinds_begin_with_what_they_are() -> None:

@@ -218,6 +218,23 @@ def test_lists_nested_without_end_are_read(tmp_path: Path) -> None:
     assert "level 199" in read(tmp_path, "deep.rst", text).text
 
 
+def test_badges_say_nothing(tmp_path: Path) -> None:
+    badges = """\
+|docs| |build|
+
+.. |docs| image:: https://readthedocs.org/projects/kiln/badge/
+   :alt: Docs
+.. |build| image:: https://img.shields.io/build.svg
+
+.. image:: https://img.shields.io/pypi/v/kiln.svg
+   :alt: PyPI
+
+.. image:: kiln.png
+   :alt: A kiln at dusk
+"""
+    assert [text for _, _, text in parts(read(tmp_path, "readme.rst", badges))] == ["A kiln at dusk"]
+
+
 def test_a_role_that_numbers_a_document_names_it(tmp_path: Path) -> None:
     document = read(tmp_path, "rules.rst", "Versions are ordered by :pep:`440`, addresses by :rfc:`4291`.\n")
     assert document.text.strip() == "Versions are ordered by PEP 440, addresses by RFC 4291."

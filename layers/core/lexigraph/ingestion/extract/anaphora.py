@@ -316,6 +316,8 @@ def mention(head: "Token") -> Mention | None:
     first = words[0].text.casefold()
     if first in _DEMONSTRATIVE or first in _POSSESSIVE or first in ("no", "other", "another", "such"):
         return None
+    if any(t.tag_ == "PRP" for t in words):  # some part of it
+        return None
     return Mention(
         text, head.text.casefold(), head.tag_ in ("NNS", "NNPS"), head.tag_ in ("NNP", "NNPS") and len(words) == 1
     )

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 # to be raised when a chunk would give another extraction than before
-VERSION = 7
+VERSION = 8
 
 _BATCH = 64
 _MAX_PARSED_CHARS = 5_000

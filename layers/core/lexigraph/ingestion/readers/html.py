@@ -8,7 +8,7 @@ from itertools import chain, islice, takewhile, zip_longest
 from typing import Any
 
 from lexigraph.ingestion.readers.furniture import furniture
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, is_badge, one_line
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -223,7 +223,7 @@ class _Walk:
         if name == "br":
             self._inline.append("\n")
         elif name == "img":
-            self._inline.append(f" {tag.get('alt') or ''} ")
+            self._inline.append(_described(tag))
         if name not in _BLOCKS and name not in _HEADINGS and name != "pre":
             return True
         self._flush()
@@ -396,6 +396,11 @@ def _span(cell: Any, name: str) -> int:
     return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() and len(value) < 6 else 1
 
 
+def _described(image: Any) -> str:
+    """Return the description of a picture, parted from what stands beside it; a badge has none."""
+    return "" if is_badge(image.get("src") or "") else f" {image.get('alt') or ''} "
+
+
 def _pieces(tag: Any, parting: str) -> Iterator[str]:
     """Yield the texts below an element, with ``parting`` where a block begins or ends and at line breaks."""
     from lxml import etree
@@ -409,7 +414,7 @@ def _pieces(tag: Any, parting: str) -> Iterator[str]:
                 events.skip_subtree()
                 continue
             if inner.tag in ("br", "img"):
-                yield parting if inner.tag == "br" else f" {inner.get('alt') or ''} "
+                yield parting if inner.tag == "br" else _described(inner)
             yield inner.text or ""
         elif inner is not tag:
             yield inner.tail or ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.readers.html import add_html
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_parts, check_text, clean, numbered
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_parts, check_text, clean, is_badge, numbered
 from lexigraph.ingestion.readers.plain.reader import add_fields
 from lexigraph.ingestion.readers.tables import statement
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -41,7 +41,7 @@ _VERSIONS = {
 }
 _TARGET = re.compile(r"(?<=\S)\s+<[^<>]*>$")
 _ROLE = re.compile(r"\{([\w:+-]+)\}$")
-_JUMPS = 3  # links into the page, of which a list is a table of contents
+_JUMPS = 3  # links into the page, at least half of all, of which a list is a table of contents
 
 
 def read_markdown(data: bytes, settings: Settings) -> Parsed:
@@ -226,29 +226,32 @@ def _end(tokens: Sequence["Token"], at: int) -> int:
 
 
 def _contents(tokens: Sequence["Token"], at: int) -> list["Token"]:
-    """Return the entries of a list that is a table of contents: each a link into the page and nothing else."""
+    """Return the entries of a list that is a table of contents: links and nothing else, half of them into the page."""
     found: list[Token] = []
+    jumps = 0
     for token in tokens[at : _end(tokens, at)]:
         if token.type not in ("inline", "html_block", "fence", "code_block"):
             continue
-        if token.type != "inline" or not _is_jump(token):
+        if token.type != "inline" or not (targets := _targets(token)):
             return []
         found.append(token)
-    return found if len(found) >= _JUMPS else []
+        jumps += all(target.startswith("#") for target in targets)
+    return found if jumps >= max(_JUMPS, len(found) / 2) else []
 
 
-def _is_jump(token: "Token") -> bool:
-    opened, said = False, False
+def _targets(token: "Token") -> list[str]:
+    """Return where the links of a text lead that is links and nothing else; none of any other."""
+    targets: list[str] = []
+    opened = False
     for child in token.children or ():
         if child.type == "link_open":
-            if not str(child.attrGet("href")).startswith("#"):
-                return False
-            opened = said = True
+            targets.append(str(child.attrGet("href")))
+            opened = True
         elif child.type == "link_close":
             opened = False
         elif not opened and any(map(str.isalnum, child.content)):
-            return False
-    return said
+            return []
+    return targets
 
 
 def _inline(token: "Token") -> str:
@@ -261,7 +264,7 @@ def _inline(token: "Token") -> str:
                 parts.append(numbered(role[1], _TARGET.sub("", child.content)))
             case "text" | "code_inline" | "text_special":
                 parts.append(child.content)
-            case "image":
+            case "image" if not is_badge(str(child.attrGet("src"))):
                 parts.append(_inline(child))
             case "softbreak":
                 parts.append(" ")

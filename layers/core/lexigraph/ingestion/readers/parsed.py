@@ -36,6 +36,10 @@ _TRANSLATED = {0xA0: " ", 0xAD: None, 0xFEFF: None, 0x2028: "\n", 0x2029: "\n", 
 _BAD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BLANKS = re.compile(r"[^\S\n]+")
+_BADGE = re.compile(
+    r"(?:https?:)?//\S*(?:badge|shields?[./]|badgen\.|travis-ci|appveyor|circleci|coveralls|codecov|packagephobia|nodei\.co)",
+    re.IGNORECASE,
+)
 _LINE_EDGES = re.compile(r" ?\n[ \n]*")
 
 
@@ -223,6 +227,11 @@ def paragraph(text: str) -> str:
 def one_line(text: str) -> str:
     """Return cleaned text on one line."""
     return " ".join(clean(text).split())
+
+
+def is_badge(address: str) -> bool:
+    """Tell whether a picture is a badge, by its address: its description says what it shows of, not what."""
+    return bool(_BADGE.match(address))
 
 
 def numbered(role: str, text: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, numbered, one_line
+from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, is_badge, numbered, one_line
 from lexigraph.ingestion.readers.plain.columns import drawn
 from lexigraph.ingestion.readers.plain.lines import line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
@@ -74,8 +74,11 @@ def read_rst(data: bytes, settings: Settings) -> Parsed:
 
 
 def _substitutions(lines: Sequence[str]) -> dict[str, str]:
-    found = (re.match(r"\.\. \|([^|]+)\| (?:replace|unicode):: (.+)", line) for line in lines)
-    return {match[1]: match[2].strip() for match in found if match}
+    """Return what stands for names between bars: texts, and nothing for a badge."""
+    found = (re.match(r"\.\. \|([^|]+)\| (replace|unicode|image):: (.+)", line) for line in lines)
+    shown = [match.groups() for match in found if match]
+    badges = {name: "" for name, kind, what in shown if kind == "image" and is_badge(what)}
+    return {name: what.strip() for name, kind, what in shown if kind != "image"} | badges
 
 
 class _Reader:
@@ -250,7 +253,8 @@ class _Reader:
         elif name in ("table", "list-table", "csv-table", "flat-table"):
             self._table_directive(directive, depth)
         elif name in ("image", "figure"):
-            self._builder.add(self._inline(directive.options.get("alt", "")), role)
+            if not is_badge(directive.arguments):
+                self._builder.add(self._inline(directive.options.get("alt", "")), role)
             self._blocks(directive.body, role, depth + 1)
         elif short in _OBJECTS and directive.arguments:
             signatures = [directive.arguments, *_signatures(directive.body)]
