@@ -433,6 +433,30 @@ def test_a_heading_above_what_is_quoted_is_told_where_it_has_what_is_asked_for(q
     assert quotation(read(question, []), cited) == said
 
 
+def test_what_stands_below_the_term_that_is_asked_of_is_quoted_in_its_order_and_with_the_term(results):
+    said = ("Matches hidden files, too, when dot is set.", "It is slow.", "The default is false.")
+    rows = [("glob.md", f"dot: {text}", score) for text, score in zip(said, (0.5, 0.45, 0.9), strict=True)]
+    found = results(
+        *rows, ("glob.md", "case: The dot of an i is no letter.", 0.6), ("paint.md", "A dot of paint dries.", 0.4)
+    )
+    below = tuple(
+        replace(r, statements=(replace(r.statements[0], original=r.statements[0].text.partition(": ")[2]),))
+        for r in found.results[:4]
+    )
+    answer = quoted("What does dot do?", replace(found, results=(*below, found.results[4])))
+    assert [group[0].text for group in answer[:3]] == list(said)
+    asked = read("What does dot do?", candidates(found))
+    assert quotation(asked, answer[0]) == f"[dot] {said[0]} [S1]"
+
+
+def test_a_dash_parts_a_term_from_what_it_means(results):
+    found = results(
+        ("types.md", "FrozenDeep - Makes all of an object frozen.", 0.6),
+        ("types.md", "ThawedDeep - The reverse of FrozenDeep.", 0.7),
+    )
+    assert "FrozenDeep - Makes all of an object frozen." in texts("What is FrozenDeep?", found)
+
+
 @pytest.mark.parametrize("resolved", ["S2 glows.", "S2: It glows.", "The [S2 glows.", "[S2] glows.", "s2, S3 glows."])
 def test_what_a_pronoun_stands_for_can_not_fake_a_label(resolved):
     assert check(quotation(ASKED, citation("It glows.", resolved=resolved)), 9).cited == (1,)

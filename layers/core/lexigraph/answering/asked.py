@@ -92,9 +92,11 @@ _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _BEHIND_A_VERB = frozenset("the a an it its that this these them their to".split())
+_DASHED = re.compile(r"\S{2,80}(?= [-\u2013\u2014] )")  # the term of an item: ReadonlyDeep - a type of ...
 _OF_A_TERM = 80  # characters at most
 _SOURCES = 3  # at most that have a setting or function as a term
 _NEARLY_ALL = 0.8  # of the words of a question, by rarity
+_MOSTLY = 0.5  # of the words of a question, by rarity
 _OF_A_NAME = 3  # words that the name of what is asked for may have: UNIX socket types
 
 
@@ -196,11 +198,21 @@ class Asked:
         author = str(c.citation.metadata.get("author", "")) if self.for_words else ""
         return bool(author) and not c.is_envelope and not self.worth.keys().isdisjoint(words_of(author))
 
+    def is_of(self, heading: str) -> bool:
+        """Tell whether a heading or term is what the question asks of: all of its words, and most of the question's."""
+        words = set(stems(heading))
+        return words <= self.worth.keys() and self.mass(words) > _MOSTLY * self.mass(self.worth.keys())
+
     def is_told_by(self, lead: str, quoted: str) -> bool:
-        """Tell whether what leads to a quotation has an identifier of the question, or the time asked for, that it lacks."""
+        """Tell whether what leads to a quotation has a word of the question, or the time asked for, that it lacks.
+
+        Or is what the question names: ``dot`` says of what "Hidden files match, too, if dot is set" is told.
+        """
+        leads, begins = set(stems(lead)), quoted.casefold().startswith(lead.casefold())
         named = share_held(self.identifiers, lead) > share_held(self.identifiers, quoted)
+        said = self.worth.keys() & (leads - set(stems(quoted))) or (leads and leads <= self.worth.keys() and not begins)
         timed = self.for_a_time and _TIME.search(lead) and not _TIME.search(quoted)
-        return bool(named or timed)
+        return bool(named or said or timed)
 
     def is_answered_by(self, c: Candidate) -> bool:
         """Tell whether a statement has what is asked for: a name, a time, a version, a number or a reason."""
@@ -256,8 +268,9 @@ def _settings(question: str, found: Sequence[Candidate]) -> frozenset[str]:
 
 def _terms(c: Candidate) -> list[str]:
     """Return the terms, headings and signatures that a statement stands below."""
-    *above, _ = (c.citation.resolved or c.citation.text).split(": ")
-    return [term for term in above if len(term) <= _OF_A_TERM]
+    *above, said = (c.citation.resolved or c.citation.text).split(": ")
+    dashed = _DASHED.match(above[0] if above else said)
+    return [term for term in (*above, dashed[0] if dashed else "") if 0 < len(term) <= _OF_A_TERM]
 
 
 def _acronyms(words: Iterable[str]) -> list[str]:

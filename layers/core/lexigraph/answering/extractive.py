@@ -34,6 +34,7 @@ _RANKED, _NAMED = 0.6, 0.4  # of the best score: what has less is not quoted for
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _LINE = 4  # words of a line that leads to a list; a heading has fewer
 _BEGINNING, _SENTENCE = 1_000, 8  # characters of a document, words of what says there what it is about
+_SECTION = 3  # statements at most that are quoted for the heading that the question asks of
 _REPLY = 100  # characters at most between what asks and what answers it
 _NEAREST = 3  # quoted below an answer that says "not found"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -150,6 +151,8 @@ class _Selection:
                 self._take(c)
         for group in list(self.chosen):
             self._reply(group[0])
+        for group in list(self.chosen):
+            self._section(group[0])
         for group in list(self.chosen) if self.asked.for_several else ():
             self._enumerate(group[0])
         self._name(best)
@@ -199,10 +202,23 @@ class _Selection:
             near = [(gap, c.place, c) for gap, c in behind if 0 <= gap <= _REPLY]
             self._take_first(c for *_, c in sorted(near, key=lambda one: one[:2]))
 
+    def _section(self, told: Candidate) -> None:
+        """Quote what stands below a heading or term that is what the question asks of, in the order of the document."""
+        if not (name := _heading(told)) or not self.asked.is_of(name):
+            return
+        here = (c for c in self.order if (c.home, c.heading) == (told.home, told.heading))
+        below = [c for c in here if c.citation.kind != "prose" or _heading(c) == name]
+        for c in sorted(below, key=_in_text)[:_SECTION]:
+            self._take(c)
+        places = [at for at, group in enumerate(self.chosen) if group[0] in below]
+        groups = sorted((self.chosen[at] for at in places), key=lambda group: _in_text(group[0]))
+        for at, group in zip(places, groups, strict=True):
+            self.chosen[at] = group
+
     def _enumerate(self, item: Candidate) -> None:
         """Quote what else is listed below the line that an item stands under."""
         for lead in sorted({lead for c in self.order if c.home == item.home and (lead := _lead(c)) and _under(lead, item)}):
-            for c in sorted(self.order, key=lambda c: (c.citation.start, c.place)):
+            for c in sorted(self.order, key=_in_text):
                 if c.home == item.home and _under(lead, c):
                     self._take(c)
 
@@ -262,6 +278,16 @@ def _lead(c: Candidate) -> str:
     said, text = c.citation.resolved, c.citation.text
     lead = said.removesuffix(text).strip() if said.endswith(text) else ""
     return lead if lead.endswith(":") and len(_WORD.findall(lead)) >= _LINE else ""
+
+
+def _in_text(c: Candidate) -> tuple[int, int]:
+    return c.citation.start, c.place
+
+
+def _heading(c: Candidate) -> str:
+    """Return the heading or term that a statement stands under."""
+    said, text = c.citation.resolved, c.citation.text
+    return said.removesuffix(text).rstrip(" :") if said.endswith(text) else ""
 
 
 def _under(lead: str, c: Candidate) -> bool:

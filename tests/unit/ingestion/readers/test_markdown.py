@@ -47,6 +47,36 @@ def test_badges_say_nothing_and_other_pictures_what_they_show() -> None:
     assert parts(source) == [("paragraph", "kiln", "A kiln at dusk"), ("paragraph", "kiln", "The badge of a guild")]
 
 
+def test_a_line_in_bold_is_a_heading_and_a_sentence_in_bold_is_none() -> None:
+    source = """\
+# Kiln
+
+**Examples**
+
+Fire it slowly.
+
+**Never open it hot.**
+
+**Woods:**
+
+- Oak
+
+> **Ash**
+
+## Glazes
+
+Dip them twice.
+"""
+    assert parts(source) == [
+        ("paragraph", "Kiln > Examples", "Fire it slowly."),
+        ("paragraph", "Kiln > Examples", "Never open it hot."),
+        ("paragraph", "Kiln > Examples", "Woods:"),
+        ("list", "Kiln > Examples", "- Oak"),
+        ("paragraph", "Kiln > Examples", "Ash"),
+        ("paragraph", "Kiln > Glazes", "Dip them twice."),
+    ]
+
+
 def test_callouts_of_all_kinds_begin_with_what_they_are() -> None:
     source = """\
 > [!WARNING]

@@ -41,6 +41,9 @@ _VERSIONS = {
 }
 _TARGET = re.compile(r"(?<=\S)\s+<[^<>]*>$")
 _ROLE = re.compile(r"\{([\w:+-]+)\}$")
+_LOWEST = 7  # the level of a heading that is only bold, below all that are marked as such
+_BOLD_HEADING = 80  # characters at most
+_SENTENCE_ENDS = (".", "!", ",", ";", ":", "\u3002", "\uff01", "\uff1a")
 _JUMPS = 3  # links into the page, at least half of all, of which a list is a table of contents
 
 
@@ -142,6 +145,8 @@ class _Walk:
                     self._builder.heading(level, _HEADING_ID.sub("", _inline(token)))
                 case "inline" if self._in_table:
                     self._cells.append(" ".join(_inline(token).split()))
+                case "inline" if token.level == 1 and _is_bold_heading(token):
+                    self._builder.heading(_LOWEST, _inline(token))
                 case "inline":
                     self._paragraph(_inline(token))
                 case "fence" if directive := _DIRECTIVE.match(token.info):
@@ -215,6 +220,13 @@ class _Walk:
                 self._header = self._cells
             case "tr_close":
                 self._builder.add(statement(self._header, self._cells), "table")
+
+
+def _is_bold_heading(token: "Token") -> bool:
+    """Tell a line that is set in bold instead of being marked as a heading: no sentence, and nothing else beside it."""
+    kinds = [child.type for child in token.children or () if child.type != "text" or child.content]
+    bold = kinds[:1] == ["strong_open"] and kinds[-1:] == ["strong_close"] and kinds.count("strong_open") == 1
+    return bold and len(text := _inline(token)) <= _BOLD_HEADING and not text.endswith(_SENTENCE_ENDS)
 
 
 def _end(tokens: Sequence["Token"], at: int) -> int:
