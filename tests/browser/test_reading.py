@@ -79,7 +79,7 @@ def test_an_answer_comes_with_sources_reasons_and_scores(window: Window) -> None
 
 
 def test_a_bar_is_as_long_as_the_match_it_tells(window: Window, server: Server) -> None:
-    told = server.client.post("/query", json={"question": OWNER}).json()["sources"]
+    told = server.client.post("/query", json={"question": OWNER, "retriever": "traversal"}).json()["sources"]
     one = window().open()
     one.ask(OWNER)
 
@@ -91,7 +91,7 @@ def test_a_bar_is_as_long_as_the_match_it_tells(window: Window, server: Server) 
 
 def test_why_a_source_was_found_is_told_of_each_by_search_link_and_sum(window: Window, server: Server) -> None:
     told = server.client.post("/query", json={"question": OWNER, "retriever": "traversal"}).json()
-    one = window().open(f"#/ask?q={quote(OWNER)}&by=traversal")
+    one = window().open(f"#/ask?q={quote(OWNER)}")
     one.answered()
 
     expect(one.page.locator(".confidence")).to_have_text(f"Confidence {math.floor(100 * told['confidence'])}%")
@@ -163,7 +163,7 @@ def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_ask
 
 
 def test_a_citation_leads_to_exactly_the_words_that_the_api_tells(window: Window, server: Server) -> None:
-    told = server.client.post("/query", json={"question": OWNER}).json()["sources"]
+    told = server.client.post("/query", json={"question": OWNER, "retriever": "traversal"}).json()["sources"]
     one = window().open()
     one.ask(OWNER)
 
@@ -246,7 +246,7 @@ def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: W
 
 def test_an_answer_that_is_in_doubt_is_told_apart_from_one_that_is_not(window: Window, server: Server) -> None:
     question = "Who is the chief of the Lanternfish team's building?"
-    told = server.client.post("/query", json={"question": question}).json()
+    told = server.client.post("/query", json={"question": question, "retriever": "traversal"}).json()
     assert 0.5 <= told["confidence"] < 0.75, "the question is one in doubt"
     one = window().open()
     one.ask(question)
@@ -279,7 +279,7 @@ def test_the_start_tells_what_is_stored_and_asks_what_can_be_answered(window: Wi
     assert len(examples) == 3
 
     for example in examples:
-        told = server.client.post("/query", json={"question": example}).json()
+        told = server.client.post("/query", json={"question": example, "retriever": "traversal"}).json()
         assert told["confidence"] >= 0.75, example
         assert "“" not in example
     one.page.get_by_role("link", name=examples[0]).click()
@@ -686,8 +686,8 @@ def test_the_pages_of_a_pdf_are_shown_beside_its_text(window: Window, server: Se
 
 
 def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Window, tmp_path: Path) -> None:
-    one = window(width=1500).open()
-    one.ask(OWNER)
+    one = window(width=1500).open(f"#/ask?q={quote(OWNER)}&by=hybrid")
+    one.answered()
     one.page.get_by_role("main").get_by_role("link", name="Evidence graph").click()
     counts = one.page.locator(".counts")
     expect(counts).to_contain_text("nodes shown")
@@ -753,7 +753,7 @@ def test_a_layer_with_topics_says_so(window: Window) -> None:
 
 
 def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
-    one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F")
+    one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F&by=hybrid")
     frame = one.page.get_by_role("application")
     one.page.locator(".graph-canvas canvas").first.wait_for()  # before, no node has a place
     frame.focus()
@@ -772,7 +772,7 @@ def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
 
 def test_a_passage_of_the_graph_opens_where_it_stands(window: Window, server: Server) -> None:
     asked = {"question": OWNER, "evidence": True, "evidence_limit": 24}
-    nodes = server.client.post("/retrieve/hybrid", json=asked).json()["evidence"]["nodes"]
+    nodes = server.client.post("/retrieve/traversal", json=asked).json()["evidence"]["nodes"]
     passage = max((n for n in nodes if n["kind"] == "chunk"), key=lambda n: n["start"])
     assert passage["start"] > 0
     one = window(width=1500).open(f"#/graph?q={OWNER.replace(' ', '+')}&at={passage['id']}")

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Folded } from "../parts/basics";
 import { Icon } from "../parts/icons";
 import { texts } from "../texts";
-import { OPERATORS, addressOf, shown, type Asked, type Condition, type SearchName } from "./query";
+import { OPERATORS, STANDARD, addressOf, shown, type Asked, type Condition, type SearchName } from "./query";
 
 interface Props {
   asked: Asked;
@@ -18,7 +18,7 @@ const FIELDS = ["title", "namespace", "uri", "file_type", "file_name", "language
 
 export function QuestionForm({ asked, running, onAsk, onStop }: Props) {
   const [now, setNow] = useState(asked);
-  const changed = now.search !== "hybrid" || now.compare !== "" || now.conditions.length > 0;
+  const changed = now.search !== STANDARD || now.compare !== "" || now.conditions.length > 0;
   const [open, setOpen] = useState(changed);
   const box = useRef<HTMLTextAreaElement>(null);
   // what is asked may change without this form: by the way back, a link, or a follow-up

@@ -22,13 +22,14 @@ export interface Asked {
   before: readonly string[];
 }
 
+export const STANDARD: SearchName = "traversal";
 export const OPERATORS = ["==", "!=", "<", "<=", ">", ">=", "in", "not_in"] as const;
 const CONDITION = /^(\S+) (==|!=|<=|>=|<|>|in|not_in) (.*)$/s;
 
 export function asked(at: Address): Asked {
   return {
     question: at.query.get("q") ?? "",
-    search: search(at.query.get("by")) || "hybrid",
+    search: search(at.query.get("by")) || STANDARD,
     compare: search(at.query.get("vs")),
     conditions: at.query.getAll("where").flatMap(condition),
     before: at.query.getAll("after"),
@@ -53,7 +54,7 @@ export const turns = (a: Asked): Asked[] => a.before.map((question, i) => ({ ...
 export function addressOf(a: Asked, view = "ask"): string {
   return to(view, "", {
     q: a.question,
-    by: a.search === "hybrid" ? "" : a.search,
+    by: a.search === STANDARD ? "" : a.search,
     vs: a.compare,
     where: a.conditions.map(written),
     after: a.before,
