@@ -89,7 +89,7 @@ class Asked:
             for question in self.questions:
                 found = asdict(retriever.retrieve(DEFAULT_TENANT, Question(question)))
                 told.append({key: value for key, value in found.items() if "ms" not in key and key != "timings"})
-        records = list(repair.records(stores, DEFAULT_TENANT))
+        records = list(repair.records(stores.registry, DEFAULT_TENANT))
         told += [(r.uri, r.title, dict(r.metadata), read_text(stores, DEFAULT_TENANT, r)) for r in records]
         return json.dumps(told, default=str, sort_keys=True)
 
@@ -159,7 +159,7 @@ def backups(folder: Path, times: int, seed: int, tell: Callable[[str], None]) ->
         backup.restore(file, there)
         with closing(open_stores(Settings(data=there))) as stores:
             under_way = len(backup.settle(stores, cache=True))
-            records = list(repair.records(stores, DEFAULT_TENANT))
+            records = list(repair.records(stores.registry, DEFAULT_TENANT))
             torn = [r.uri for r in records if not _is_an_edition(read_text(stores, DEFAULT_TENANT, r))]
         wrong = [*detected(there), *torn]
         found.counts["with a document under way" if under_way else "whole as they were"] += 1
@@ -191,7 +191,7 @@ def _is_an_edition(text: str) -> bool:
 def _editions(data: Path) -> dict[str, int]:
     try:
         with closing(open_stores(Settings(data=data))) as stores:
-            return {record.uri: record.version for record in repair.records(stores, DEFAULT_TENANT)}
+            return {record.uri: record.version for record in repair.records(stores.registry, DEFAULT_TENANT)}
     except LexigraphError:
         return {}
 

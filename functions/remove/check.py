@@ -26,7 +26,7 @@ def go_on(asked: Check, work: Workbench) -> dict[str, Any]:
         return _told(asked, *_look_at_all(asked, work, label))
     tenant, stores = Tenant(asked.tenant), work.stores
     left = _not_embedded(stores.registry, tenant, label) if asked.embedding and asked.at == Place() else []
-    refuse_other_vectors(stores, tenant)
+    refuse_other_vectors(stores.vectors, tenant)
     at, found = examine_from(
         stores, tenant, asked.at, repair=asked.repair, cache=work.settings.cache_is_own, seconds=asked.seconds
     )

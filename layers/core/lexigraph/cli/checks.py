@@ -47,6 +47,7 @@ class Check:
 
 def check_stores(settings: Settings) -> Iterator[Check]:
     """Open each store; tell the format of its file."""
+    from lexigraph.ingestion.upkeep.repair import refuse_other_vectors
     from lexigraph.storage import factory
 
     connections = settings.connections
@@ -63,7 +64,7 @@ def check_stores(settings: Settings) -> Iterator[Check]:
             store = opened(connections[name])
             if name == "vector":
                 variable = "LEXIGRAPH_EMBEDDING_MODEL"
-                _check_embedding(store, settings)
+                refuse_other_vectors(store, Tenant(settings.tenant))
             if close := getattr(store, "close", None):
                 close()
         except LexigraphError as error:
@@ -71,16 +72,6 @@ def check_stores(settings: Settings) -> Iterator[Check]:
         else:
             detail = f"{without_secrets(connections[name])} opens{_format(connections[name], name)}"
             yield Check("stores", name, "ok", detail)
-
-
-def _check_embedding(vectors: Any, settings: Settings) -> None:
-    """Search with a vector of the settings' dimension: the store refuses when it holds vectors of another model."""
-    import numpy as np
-
-    from lexigraph.storage.protocols import SearchRequest
-
-    probe = np.eye(1, settings.embedding.dimension, dtype=np.float32)[0]
-    vectors.search_many(Tenant(settings.tenant), [SearchRequest("chunk", vector=probe, k=1)])
 
 
 def _format(connection: str, name: str) -> str:

@@ -158,7 +158,7 @@ class LexicalGraphIndex:
                 f"the vector store was opened for {self.stores.vectors.label}, "
                 f"but the embedder is {self.models.embedder.label}: open both with the same LEXIGRAPH_EMBEDDING_MODEL"
             )
-        repair.refuse_other_vectors(self.stores, tenant)
+        repair.refuse_other_vectors(self.stores.vectors, tenant)
 
     def _close_dead_jobs(self, tenant: Tenant) -> None:
         """Close the jobs of processes that were killed: a job at work holds a lease. A server goes on with its own."""
@@ -173,7 +173,7 @@ class LexicalGraphIndex:
 
     def documents(self, *, tenant: str = "default", namespace: str | None = None) -> list[DocumentRecord]:
         """Return all documents, ordered by URI; with ``namespace``, only those in it."""
-        found = repair.records(self.stores, Tenant(tenant))
+        found = repair.records(self.stores.registry, Tenant(tenant))
         return [r for r in found if namespace in (None, r.namespace)]
 
     def document(self, name: str, *, tenant: str = "default") -> DocumentRecord:
@@ -185,7 +185,7 @@ class LexicalGraphIndex:
         if exact := self.stores.registry.document(owner, name):
             return exact
         uri = Path(name).resolve().as_uri() if name and "\x00" not in name else ""
-        every = list(repair.records(self.stores, owner))
+        every = list(repair.records(self.stores.registry, owner))
         fitting = [r for r in every if r.uri in (name, uri)] or [r for r in every if r.metadata.get("id") == name]
         fitting = fitting or [r for r in every if r.uri.endswith(f"/{name}")]
         fitting = fitting or [r for r in every if unquote(r.uri).endswith(f"/{name}")]
@@ -270,10 +270,10 @@ class LexicalGraphIndex:
 
         Return the ids of the documents rebuilt; the stored text of the others is lost.
         """
-        owner, report = Tenant(tenant), IngestReport()
+        owner = Tenant(tenant)
+        run_of = self._runs(owner, on_event, fresh=True)
         for namespace, documents in kept_documents(self.stores, owner, source_ids):
-            of_run = self.stores, self.models, self.llm, self.settings, owner, namespace, report, on_event
-            Run(*of_run, fresh=True, again=False).build_again(documents)
+            run_of(namespace).build_again(documents)
         return set(source_ids) - {found.source_id for found in repair.examine(self.stores, owner)}
 
     # ------------------------------------------------------------ names
@@ -302,10 +302,10 @@ class LexicalGraphIndex:
         splits.refuse_other_extractor(splits.documents_of(self.stores, owner, known), self.models.extractor.name)
         return curation.undo(self.stores, owner, decision_id, lambda: splits.build(self.stores, owner, runs))
 
-    def _runs(self, tenant: Tenant) -> splits.Runs:
+    def _runs(self, tenant: Tenant, tell: Listener = lambda _: None, *, fresh: bool = False) -> splits.Runs:
         def run_of(namespace: str) -> Run:
-            of_run = self.stores, self.models, self.llm, self.settings, tenant, namespace, IngestReport(), lambda _: None
-            return Run(*of_run, fresh=False, again=False)
+            of_run = self.stores, self.models, self.llm, self.settings, tenant, namespace, IngestReport(), tell
+            return Run(*of_run, fresh=fresh, again=False)
 
         return run_of
 

@@ -196,7 +196,7 @@ def _checked(part: Path, links: Path) -> int:
     documents, count = FileDocumentStore(f"file:///{links}"), 0
     with closing(SqliteRegistry(f"sqlite:///{part}", create=False)) as registry:
         for tenant in documents.tenants():
-            for record in repair.records_of(registry, tenant):
+            for record in repair.records(registry, tenant):
                 if record.state == "READY":
                     count += 1
                     for name in record.files:

@@ -204,7 +204,7 @@ class _Reembedding:
         """Bring documents over, and in the end those that were left."""
         total = sum(n for state, n in self.stores.registry.stats(self.tenant).items() if state != "jobs")
         after, self._left, more = at.after, list(at.left), True
-        for uri, group in _groups(repair.records(self.stores, self.tenant, after=after)):
+        for uri, group in _groups(repair.records(self.stores.registry, self.tenant, after=after)):
             if self._is_over() or len(self._left) > _LEFT:
                 break
             self._bring(group)

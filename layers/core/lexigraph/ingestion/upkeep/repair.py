@@ -17,7 +17,15 @@ from lexigraph.model.errors import LexigraphError, NotFound, StoreDamaged
 from lexigraph.model.ids import source_id as make_source_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.document_names import is_source_id
-from lexigraph.storage.protocols import DocumentRecord, IndexName, Registry, SearchRequest, SourceVersion, Stores
+from lexigraph.storage.protocols import (
+    DocumentRecord,
+    IndexName,
+    Registry,
+    SearchRequest,
+    SourceVersion,
+    Stores,
+    VectorStore,
+)
 
 # a function lives for 15 minutes at most: whoever lost a lease so long ago writes nothing more, and all searches show it
 OVER_SECONDS = 1_200.0
@@ -36,13 +44,8 @@ class Finding:
     repaired: bool = False
 
 
-def records(stores: Stores, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
+def records(registry: Registry, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
     """Yield every document of the tenant after a uri, by uri."""
-    return records_of(stores.registry, tenant, after=after)
-
-
-def records_of(registry: Registry, tenant: Tenant, *, after: str = "") -> Iterator[DocumentRecord]:
-    """Yield every document that a registry has of the tenant, as :func:`records`."""
     while page := registry.documents(tenant, after=after, limit=_PAGE):
         yield from page
         after = page[-1].uri
@@ -50,7 +53,7 @@ def records_of(registry: Registry, tenant: Tenant, *, after: str = "") -> Iterat
 
 def embedded_otherwise(registry: Registry, tenant: Tenant, label: str) -> int:
     """Return how many documents that readers see are noted to have vectors of other embeddings, and none of this one."""
-    had = (marks.labels(record.fingerprint) for record in records_of(registry, tenant) if record.state == "READY")
+    had = (marks.labels(record.fingerprint) for record in records(registry, tenant) if record.state == "READY")
     return sum(bool(labels) and label not in labels for labels in had)
 
 
@@ -101,11 +104,11 @@ def examine_from(
     return at, findings
 
 
-def refuse_other_vectors(stores: Stores, tenant: Tenant) -> None:
+def refuse_other_vectors(vectors: VectorStore, tenant: Tenant) -> None:
     """Raise ``InvalidInput`` where there are vectors, and none of the embedding in use: all would seem to be missing."""
     # a search asks the store whether it holds vectors of this model, before any work is done
-    probe = np.eye(1, stores.vectors.dimension, dtype=np.float32)[0]
-    stores.vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
+    probe = np.eye(1, vectors.dimension, dtype=np.float32)[0]
+    vectors.search_many(tenant, [SearchRequest("chunk", vector=probe, k=1)])
 
 
 def tend(stores: Stores, tenants: Sequence[Tenant], *, seconds: float, since: float = OVER_SECONDS) -> int:
