@@ -82,14 +82,11 @@ class BulkLoad:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder, self._state = folder, sqlite3.connect(folder / _STATE)
         self._state.executescript(_SCHEMA)
-        found = self._state.execute("SELECT value FROM state").fetchone()
-        if found:
-            raw = json.loads(found[0])
-            self.progress = Progress(**{**raw, "failures": [Failure(**f) for f in raw["failures"]]})
+        if found := _read(self._state):
+            self.progress = found
         else:
-            self._prefix = "/".join(filter(None, (self._place.path, f"graph-{secrets.token_hex(6)}")))
-            source = f"s3://{self._place.name}/{self._prefix}/"
-            self.progress = Progress(tenant, namespace, connection, source, extractor)
+            below = "/".join(filter(None, (self._place.path, f"graph-{secrets.token_hex(6)}")))
+            self.progress = Progress(tenant, namespace, connection, f"s3://{self._place.name}/{below}/", extractor)
             self._save()
         p = self.progress
         if (p.tenant, p.namespace, p.connection, p.extractor) != (tenant, namespace, connection, extractor):
@@ -248,6 +245,11 @@ def progress_of(folder: Path) -> Progress | None:
     if not (folder / _STATE).exists():
         return None
     with closing(sqlite3.connect(f"file:{folder / _STATE}?mode=ro", uri=True)) as state:
-        found = state.execute("SELECT value FROM state").fetchone()
-    raw = json.loads(found[0])
-    return Progress(**{**raw, "failures": [Failure(**f) for f in raw["failures"]]})
+        return _read(state)
+
+
+def _read(state: sqlite3.Connection) -> Progress | None:
+    for (value,) in state.execute("SELECT value FROM state"):
+        raw = json.loads(value)
+        return Progress(**{**raw, "failures": [Failure(**f) for f in raw["failures"]]})
+    return None

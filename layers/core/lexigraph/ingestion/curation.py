@@ -7,7 +7,8 @@ follow them. A split is applied to what its documents contribute, whenever they 
 
 import secrets
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
@@ -261,16 +262,10 @@ def _no_other_split(decisions: Sequence[Decision]) -> None:
                 raise Contradiction(f"{name!r} is already split in {document[1]}: first {_undo_of(by)}")
 
 
-class _alone:  # noqa: N801  # reads as a block
+@contextmanager
+def _alone(stores: Stores, tenant: Tenant) -> Iterator[None]:
     """One decision a tenant at a time."""
-
-    def __init__(self, stores: Stores, tenant: Tenant) -> None:
-        self._lease = stores.registry.lease(tenant, [_LEASE])
-
-    def __enter__(self) -> None:
-        if not self._lease.__enter__():
-            self._lease.__exit__(None, None, None)
+    with stores.registry.lease(tenant, [_LEASE]) as mine:
+        if not mine:
             raise Conflict("another decision about names of this tenant is in progress: try again")
-
-    def __exit__(self, *error: object) -> None:
-        self._lease.__exit__(*error)  # type: ignore[arg-type]
+        yield

@@ -7,14 +7,11 @@ of a tenant; for a view they are computed anew, from what it sees.
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lexigraph.model.tenant import View
 from lexigraph.storage.neptune.filters import filter_condition
 from lexigraph.storage.neptune.schema import LIVE, LIVE_OTHER, SHOWN
-
-if TYPE_CHECKING:
-    pass
 
 _OF_SOURCE = re.compile(r"\bs\.")
 
