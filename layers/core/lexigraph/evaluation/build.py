@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from lexigraph.evaluation.generated import DIMENSION, GeneratedCorpus, GeneratedDocument, WordVectors
@@ -13,6 +12,7 @@ from lexigraph.ingestion import versions
 from lexigraph.ingestion.build import identify, yield_of
 from lexigraph.ingestion.events import IngestReport
 from lexigraph.ingestion.models import CachedModels
+from lexigraph.model.batches import batched
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.graph import Source
@@ -97,8 +97,7 @@ def write(
     models = CachedModels(_NoExtractor(), embedder, stores.cache)
     report, seconds = IngestReport(), 0.0
     settling = versions.Settling(stores, TENANT)
-    left = iter(documents)
-    while group := [plan_of(document) for document in islice(left, _GROUP)]:
+    for group in batched(map(plan_of, documents), _GROUP):
         began, embedding = time.perf_counter(), embedder.seconds
         versions.write(group, stores, models, TENANT, report, lambda _: None)
         versions.show(versions.written(group), stores, TENANT)

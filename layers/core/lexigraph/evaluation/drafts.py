@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from lexigraph.evaluation.expectations import plain
 from lexigraph.ingestion.pipeline import LexicalGraphIndex
+from lexigraph.model.batches import batched
 from lexigraph.model.graph import FactRow, Source, StatementRow
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.tenant import Tenant
@@ -46,8 +47,8 @@ def statements_of(index: LexicalGraphIndex) -> list[StatementRow]:
     tenant = Tenant(index.settings.tenant)
     chunks = [chunk for record in index.documents(tenant=index.settings.tenant) for chunk in record.intended]
     found: list[StatementRow] = []
-    for at in range(0, len(chunks), _CHUNKS_A_CALL):
-        request = EvidenceRequest(chunks=tuple(chunks[at : at + _CHUNKS_A_CALL]), neighbours=False)
+    for some in batched(chunks, _CHUNKS_A_CALL):
+        request = EvidenceRequest(chunks=tuple(some), neighbours=False)
         found += index.stores.graph.evidence(tenant, request)
     prose = (row for row in found if row.kind == "prose")
     return sorted(prose, key=lambda row: (row.source.uri, row.seq, row.position, row.id))

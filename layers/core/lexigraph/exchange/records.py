@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from lexigraph.model.batches import batched
 from lexigraph.model.graph import Entity, Placement, StatementRow
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import DocumentRecord, EvidenceRequest, Stores
@@ -39,13 +40,13 @@ def graphs(stores: Stores, tenant: Tenant, namespace: str | None = None) -> Iter
     for record in records(stores, tenant, namespace):
         chunks = stores.graph.chunk_ids(tenant, record.source_id)
         ids = sorted(chunks, key=lambda chunk: chunks[chunk].seq)
-        rows = [row for part in _parts(ids) for row in _rows(stores, tenant, part)]
+        rows = [row for part in batched(ids, _CHUNKS) for row in _rows(stores, tenant, part)]
         rows = [row for row in rows if row.source.id == record.source_id]
         rows.sort(key=lambda row: (row.seq, row.position, row.id))
         named = sorted({entity for row in rows for entity in entities_of(row)})
         found = {
             id_: entity
-            for part in _parts(named)
+            for part in batched(named, _CHUNKS)
             for id_, entity in stores.graph.entities(tenant, part).found.items()
             if id_ in part
         }
@@ -63,8 +64,3 @@ def entities_of(row: StatementRow) -> Iterator[str]:
 
 def _rows(stores: Stores, tenant: Tenant, chunks: Sequence[str]) -> Iterable[StatementRow]:
     return stores.graph.evidence(tenant, EvidenceRequest(chunks=tuple(chunks), neighbours=False))
-
-
-def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for at in range(0, len(ids), _CHUNKS):
-        yield ids[at : at + _CHUNKS]

@@ -18,6 +18,7 @@ from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, wit
 from lexigraph.inference.line import read_over, still_wanted
 from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt, Standing
 from lexigraph.inference.vectors import embed_distinct, unit_rows
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
 logger = logging.getLogger(__name__)
@@ -217,7 +218,7 @@ class BedrockEmbedder:
         def embed(distinct: list[str]) -> FloatArray:
             # a blank text is refused by all of them
             asked = [text[: self._family.max_chars] if text.strip() else "-" for text in distinct]
-            batches = [asked[start : start + size] for start in range(0, len(asked), size)]
+            batches = list(batched(asked, size))
             if len(batches) == 1:
                 return self._request(asked, kind)
             with ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="bedrock") as pool:
@@ -256,8 +257,7 @@ class BedrockReranker:
         scores = [0.0] * len(texts)
         query = "\n".join(filter(str.strip, queries))[: self._CHARS]
         asked = [at for at, text in enumerate(texts) if text.strip()] if query else []
-        for start in range(0, len(asked), self._TEXTS):
-            part = asked[start : start + self._TEXTS]
+        for part in batched(asked, self._TEXTS):
             for result in self._rank(query, [texts[at][: self._CHARS] for at in part]):
                 scores[part[result["index"]]] = float(result["relevanceScore"])
         return scores

@@ -27,6 +27,7 @@ from lexigraph.ingestion.load import Rejected, load, scan
 from lexigraph.ingestion.models import extraction_use
 from lexigraph.ingestion.workflow.artefacts import plain_chunk, read_chunk
 from lexigraph.ingestion.workflow.aws import fetched
+from lexigraph.model.batches import batched
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import InvalidInput, NotFound
 from lexigraph.model.tenant import Tenant
@@ -207,7 +208,7 @@ def _not_cached(
 ) -> Iterator[ChunkText]:
     """Yield the chunks that have to be asked about, each content once."""
     seen: set[str] = set()
-    while part := list(islice(chunks, _SLICE)):
+    for part in batched(chunks, _SLICE):
         report.chunks += len(part)
         keyed = {extraction_use(extractor, c): c for c in part if says(c)}
         by_key = {key: c for (_, key), c in keyed.items() if key not in seen}

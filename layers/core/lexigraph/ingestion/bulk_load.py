@@ -25,6 +25,7 @@ from lexigraph.ingestion.load import FileItem, Rejected, scan
 from lexigraph.ingestion.models import CachedModels
 from lexigraph.ingestion.roots import not_own
 from lexigraph.ingestion.run import Loaded, Run, in_groups, read
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -188,8 +189,7 @@ class BulkLoad:
 
     def _elsewhere(self, facts: Sequence[str]) -> set[str]:
         found: set[str] = set()
-        for at in range(0, len(facts), _FACTS_AT_ONCE):
-            some = facts[at : at + _FACTS_AT_ONCE]
+        for some in batched(facts, _FACTS_AT_ONCE):
             marks_ = ",".join("?" * len(some))
             found |= {row[0] for row in self._state.execute(f"SELECT id FROM fact WHERE id IN ({marks_})", some)}  # noqa: S608
         return found

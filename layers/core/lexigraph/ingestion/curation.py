@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Literal
 
 from lexigraph.ingestion.versions import settle_entities
+from lexigraph.model.batches import batched
 from lexigraph.model.curation import Decision, Kind
 from lexigraph.model.errors import Conflict, Contradiction, InvalidInput, NotFound
 from lexigraph.model.ids import entity_id
@@ -197,9 +198,8 @@ def _uses(stores: Stores, tenant: Tenant, source_id: str, name: str) -> bool:
     id_, source = entity_id(tenant, name), stores.graph.sources(tenant, [source_id]).get(source_id)
     if source and id_ in {entity_id(tenant, one) for one in source.titled}:
         return True
-    chunks = list(stores.graph.chunk_ids(tenant, source_id))
-    for at in range(0, len(chunks), _CHUNKS_AT_ONCE):
-        asked = EvidenceRequest(chunks=tuple(chunks[at : at + _CHUNKS_AT_ONCE]), neighbours=False)
+    for chunks in batched(stores.graph.chunk_ids(tenant, source_id), _CHUNKS_AT_ONCE):
+        asked = EvidenceRequest(chunks=tuple(chunks), neighbours=False)
         if any(id_ in (*row.entities, *(f.subject_id for f in row.facts)) for row in stores.graph.evidence(tenant, asked)):
             return True
     return False

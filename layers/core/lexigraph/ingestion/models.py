@@ -10,6 +10,7 @@ import numpy as np
 from lexigraph.inference.protocols import Embedder, FloatArray
 from lexigraph.ingestion.extract import Extractor, OneByOne
 from lexigraph.ingestion.extract.asking import in_order
+from lexigraph.model.batches import batched
 from lexigraph.model.document import ChunkText
 from lexigraph.model.extraction import Extraction
 from lexigraph.model.ids import content_hash
@@ -105,10 +106,10 @@ class CachedModels:
         todo, done = list(open_), 0
         if todo:
             advance(0, len(todo))
-        for at in range(0, len(todo), _EXTRACTIONS):
+        for batch in batched(todo, _EXTRACTIONS):
             found: dict[str, bytes] = {}
             try:
-                for key in todo[at : at + _EXTRACTIONS]:
+                for key in batch:
                     known[key] = extraction = self._begun.pop(key).take(key)
                     if extraction.failed:
                         failed(open_[key], extraction.failed)

@@ -19,6 +19,7 @@ from lexigraph.ingestion.pace import Pace, repeating
 from lexigraph.ingestion.roots import not_own
 from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
+from lexigraph.model.batches import packed
 from lexigraph.model.document import LoadedDocument
 from lexigraph.model.errors import Cancelled, Misconfigured
 from lexigraph.model.graph import Source
@@ -86,16 +87,7 @@ def source_of(tenant: Tenant, namespace: str, document: LoadedDocument) -> Sourc
 
 def in_groups(items: Iterable[T], most: int, length: Callable[[T], int]) -> Iterator[list[T]]:
     """Yield groups of documents to be written together: at most so many, and of at most 500,000 characters."""
-    group: list[T] = []
-    size = 0
-    for one in items:
-        if group and (len(group) >= most or size + length(one) > _GROUP_CHARS):
-            yield group
-            group, size = [], 0
-        group.append(one)
-        size += length(one)
-    if group:
-        yield group
+    return packed(items, length, _GROUP_CHARS, most)
 
 
 @dataclass

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import groupby, islice, pairwise
+from itertools import groupby, pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
 from lexigraph.ingestion.extract.things import Things
 from lexigraph.ingestion.extract.tokens import Name
 from lexigraph.ingestion.extract.topics import topic_title
+from lexigraph.model.batches import batched
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
 from lexigraph.model.errors import ModelUnavailable
 from lexigraph.model.extraction import ExtractedEntity, ExtractedStatement, ExtractedTopic, Extraction
@@ -83,8 +84,7 @@ class LocalExtractor:
 
     def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
         """Yield one extraction a chunk, in order."""
-        rest = iter(chunks)
-        while batch := list(islice(rest, _BATCH)):
+        for batch in batched(chunks, _BATCH):
             yield from in_their_languages(batch, self._batch)
 
     def _batch(self, chunks: Sequence[ChunkText]) -> list[Extraction]:
@@ -286,7 +286,7 @@ class _Chunk:
             # a list of many short lines is no one topic, however short it is
             parts = ceil(len(made) / _TOPIC_STATEMENTS)
             many, size = parts > 1, ceil(len(made) / parts)
-            for part in (made[at : at + size] for at in range(0, len(made), size)):
+            for part in batched(made, size):
                 title = topic_title(self._chunk, path, part, phrases=many, no_nouns=no_nouns) or part[0].value
                 yield ExtractedTopic(_one_line(title), tuple(part))
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from lexigraph.ingestion.extract import Extractor
+from lexigraph.model.batches import batched
 from lexigraph.model.document import ChunkText
 from lexigraph.model.errors import LexigraphError, ModelUnavailable
 from lexigraph.model.extraction import Extraction
@@ -65,8 +66,7 @@ class Workers:
         if self._number and self._asked > _ENOUGH:
             self._threads = self._threads or ThreadPoolExecutor(self._number, thread_name_prefix="extract")
             for one in self._waiting:
-                parts = [one.chunks[at : at + _PART] for at in range(0, len(one.chunks), _PART)]
-                one.parts = [self._threads.submit(self._ask, part) for part in parts]
+                one.parts = [self._threads.submit(self._ask, part) for part in batched(one.chunks, _PART)]
             self._waiting.clear()
         return self._results(given)
 

@@ -32,6 +32,7 @@ from lexigraph.ingestion.upkeep import repair
 from lexigraph.ingestion.upkeep.late import Ids, holding
 from lexigraph.ingestion.upkeep.reembed_progress import Place, ReembedReport
 from lexigraph.ingestion.versions import looks
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import Conflict, InvalidInput, code_of, in_general
 from lexigraph.model.numbers import counted
 from lexigraph.model.tenant import Tenant
@@ -223,8 +224,8 @@ class _Reembedding:
         until = min(remove.deadline(), self._until)
         while self._left and not self._is_over():
             left, self._left = self._left, []
-            for at in range(0, len(left), _DOCUMENTS):
-                self._bring(left[at : at + _DOCUMENTS])
+            for some in batched(left, _DOCUMENTS):
+                self._bring(some)
             self._look_at_all()
             self._progress(total)
             if self._left and not self._is_over():
@@ -361,5 +362,4 @@ def _together(parts: Iterable[Ids]) -> dict[IndexName, list[str]]:
 
 def _pages(wanted: Ids) -> Iterator[tuple[IndexName, list[str]]]:
     for index, ids in wanted.items():
-        for at in range(0, len(ids), _PAGE):
-            yield index, list(ids[at : at + _PAGE])
+        yield from ((index, page) for page in batched(ids, _PAGE))

@@ -37,6 +37,7 @@ from lexigraph.ingestion.workflow.artefacts import (
 )
 from lexigraph.ingestion.workflow.file_run import FileRun, Stale
 from lexigraph.ingestion.workflow.workbench import Workbench
+from lexigraph.model.batches import batched
 from lexigraph.model.document import ChunkText, LoadedDocument
 from lexigraph.model.errors import Conflict, InvalidInput, LexigraphError, NotFound, in_general
 from lexigraph.model.ids import source_id
@@ -103,8 +104,8 @@ class Steps(Workbench):
         at = first
         for number in range(kept.read("parsed")["parts"]):
             chunks = self._unknown(run, self._documents(run, number), everything)
-            distinct = list({extraction_use(extractor, c): c for c in chunks}.values())
-            batches = [distinct[i : i + BATCH_CHUNKS] for i in range(0, len(distinct), BATCH_CHUNKS)]
+            distinct = {extraction_use(extractor, c): c for c in chunks}.values()
+            batches = list(batched(distinct, BATCH_CHUNKS))
             for batch in batches:
                 kept.put(f"batch.{at:05d}", [plain_chunk(c) for c in batch])
                 at += 1

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from typing import Any, TypeVar
 
+from lexigraph.model.batches import batched, packed
 from lexigraph.model.errors import InvalidInput, StoreUnavailable
 from lexigraph.retry import Tries
 from lexigraph.storage.common.aws import AwsClient, Refused, parse_place
@@ -75,7 +76,7 @@ class Table:
             self._until_none_is_left(get_some, [_key(key) for key in batch])
             return found
 
-        return {(i["pk"], i["sk"]): i for items in in_parallel(get, _slices(unique, _GET_ITEMS)) for i in items}
+        return {(i["pk"], i["sk"]): i for items in in_parallel(get, batched(unique, _GET_ITEMS)) for i in items}
 
     def query(
         self, pk: str, low: str = "", high: str = "", *, names: Sequence[str] = (), limit: int = 0, newest: bool = False
@@ -117,7 +118,8 @@ class Table:
             reply = self._client.call("batch_write_item", RequestItems={self.place.name: left})
             return list(reply.get("UnprocessedItems", {}).get(self.place.name, ()))
 
-        in_parallel(lambda batch: self._until_none_is_left(write_some, batch), _by_size(writes))
+        batches = packed(writes, _size, _WRITE_BYTES, _WRITE_ITEMS)
+        in_parallel(lambda batch: self._until_none_is_left(write_some, batch), batches)
 
     def update(self, key: Key, expression: str, condition: str = "", **values: Value) -> Item:
         """Change one item and return it whole. Raise :class:`Outdated` when the condition does not hold."""
@@ -273,20 +275,5 @@ def _told(values: Mapping[str, Value], **expressions: str) -> dict[str, Any]:
     return told
 
 
-def _slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for at in range(0, len(values), size):
-        yield values[at : at + size]
-
-
-def _by_size(writes: Sequence[Item]) -> Iterator[list[Item]]:
-    batch: list[Item] = []
-    total = 0
-    for write in writes:
-        size = sum(len(v) for request in write.values() for i in request.values() for t in i.values() for v in t.values())
-        if batch and (len(batch) == _WRITE_ITEMS or total + size > _WRITE_BYTES):
-            yield batch
-            batch, total = [], 0
-        batch.append(write)
-        total += size
-    if batch:
-        yield batch
+def _size(write: Item) -> int:
+    return sum(len(v) for request in write.values() for i in request.values() for t in i.values() for v in t.values())

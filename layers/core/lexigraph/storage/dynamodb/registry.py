@@ -34,10 +34,11 @@ Changes of one tenant's documents share the item with the revision: they take tu
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
+from lexigraph.model.batches import packed
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.records import check_limit, columns_of, document_of, now_text, rest_of
@@ -206,7 +207,7 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             replaced |= {i: known[i] for i in changes if i in known}
             fenced = (replace(c, actions=[*c.actions, *self._fence(tenant, [i])]) for i, c in changes.items())
             try:
-                for group in _groups(fenced):
+                for group in packed(fenced, lambda c: len(c.actions), TRANSACTION_ITEMS - 1):  # one is for the counts
                     self._transact(tenant, group)
             except Outdated:
                 continue
@@ -228,20 +229,6 @@ class DynamoDBRegistry(DynamoLeases, DynamoJobs, DynamoAccess):
             if any("ConditionCheck" in actions[n] for n in error.failed):
                 raise Conflict("the lease of a document expired and another process took it; run again") from None
             raise
-
-
-def _groups(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
-    """Yield as many changes as one transaction holds, together with one action for the counts."""
-    group: list[_Change] = []
-    size = 1
-    for change in changes:
-        if size + len(change.actions) > TRANSACTION_ITEMS:
-            yield group
-            group, size = [], 1
-        group.append(change)
-        size += len(change.actions)
-    if group:
-        yield group
 
 
 def _key(tenant: Tenant, source_id: str) -> Key:

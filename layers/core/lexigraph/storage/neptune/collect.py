@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import Conflict
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.neptune.client import NeptuneClient, Row
@@ -160,8 +161,8 @@ class NeptuneCollect:
         ids = sorted(set(source_ids))
         closed = _closed(self._client, tenant, ids)
         for _ in range(_PASSES):
-            for at in range(0, len(closed), _CHUNKS_AT_ONCE):
-                _take(self._client, tenant, closed[at : at + _CHUNKS_AT_ONCE])
+            for some in batched(closed, _CHUNKS_AT_ONCE):
+                _take(self._client, tenant, some)
             if not closed or not (closed := _closed(self._client, tenant, ids)):
                 break
         else:

@@ -14,6 +14,7 @@ import secrets
 from collections import Counter
 from collections.abc import Sequence
 
+from lexigraph.model.batches import batched
 from lexigraph.model.graph import Entity
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.contribution import majority
@@ -138,9 +139,7 @@ class NeptuneDerive:
         stamp = secrets.randbelow(2**53 - 1) + 1
         touched = sorted(str(row["id"]) for row in self._client.read_latest(_DUE, tenant=tenant))
         due = [str(row["id"]) for row in self._client.write(_CLAIM, _ids(touched), tenant=tenant, stamp=stamp)]
-        present: list[Entity] = []
-        for at in range(0, len(due), _ENTITIES_AT_ONCE):
-            present += _computed(self._client, tenant, due[at : at + _ENTITIES_AT_ONCE])
+        present = computed(self._client, tenant, due)
         rows = [{"id": e.id, "value": e.value, "class": e.class_, "df": e.df, "degree": e.degree} for e in present]
         self._client.write(_STORE, rows, stamp=stamp)
         named = {e.id for e in present}
@@ -163,10 +162,9 @@ def every_entity(client: NeptuneClient, view: View) -> list[Entity]:
     return computed(client, view, sorted(named))
 
 
-def computed(client: NeptuneClient, view: View, ids: Sequence[str]) -> list[Entity]:
-    """Return those of these entities that a view sees named, with what is derived from what it sees."""
-    parts = (ids[at : at + _ENTITIES_AT_ONCE] for at in range(0, len(ids), _ENTITIES_AT_ONCE))
-    return [entity for part in parts for entity in _computed(client, view, part)]
+def computed(client: NeptuneClient, tenant: Tenant, ids: Sequence[str]) -> list[Entity]:
+    """Return those of these entities that readers see named, with what is derived from what they, or a view, see."""
+    return [entity for part in batched(ids, _ENTITIES_AT_ONCE) for entity in _computed(client, tenant, part)]
 
 
 def seen_aliases(client: NeptuneClient, tenant: Tenant, rows: Sequence[Row]) -> list[Row]:

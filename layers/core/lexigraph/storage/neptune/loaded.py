@@ -7,6 +7,7 @@ for granted: under the lease of the document its edges are counted, a read for s
 from collections import Counter
 from collections.abc import Sequence
 
+from lexigraph.model.batches import batched
 from lexigraph.model.graph import ChunkGraph
 from lexigraph.storage.common.contribution import entity_forms
 from lexigraph.storage.neptune.client import NeptuneClient
@@ -46,8 +47,7 @@ _FILL = (
 def whole(client: NeptuneClient, chunks: Sequence[ChunkGraph]) -> set[str]:
     """Return those of some chunks whose edges are all there."""
     there: set[str] = set()
-    for at in range(0, len(chunks), _CHUNKS_AT_ONCE):
-        part = chunks[at : at + _CHUNKS_AT_ONCE]
+    for part in batched(chunks, _CHUNKS_AT_ONCE):
         found: Counter[tuple[str, str]] = Counter()
         for row in client.read_latest(_COUNTS, ids=[c.chunk_id for c in part]):
             found[row["id"], row["what"]] += row["number"]

@@ -10,11 +10,12 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from lexigraph.aws import credentials_of, session
+from lexigraph.model.batches import packed
 from lexigraph.model.errors import InvalidInput, Misconfigured, StoreUnavailable
 from lexigraph.retry import Retry
 from lexigraph.storage.common.connection import is_region, read_connection, read_endpoint, region_in
@@ -153,7 +154,7 @@ class Collection:
         """
         lines = [_line({"index": s.index}) + _line(s.body) for s in searches]
         found: list[Json] = []
-        for batch in _batches(lines):
+        for batch in packed(lines, len, _MOST_BYTES):
             answer = self._request("POST", "/_msearch", b"".join(batch), items=_search_problem)
             found += [item.get("hits", {"hits": []}) for item in cast(Json, answer)["responses"]]
         return found
@@ -163,7 +164,7 @@ class Collection:
 
         Items that the service has no room for are sent again. Raise ``Refused`` when an item is refused.
         """
-        for batch in _batches([_action_lines(action) for action in actions], _MOST_ACTIONS):
+        for batch in packed([_action_lines(action) for action in actions], len, _MOST_BYTES, _MOST_ACTIONS):
             self._bulk(batch)
 
     def _bulk(self, waiting: list[bytes]) -> None:
@@ -286,17 +287,3 @@ def _action_lines(action: Action) -> bytes:
     if len(lines) > _MOST_BYTES:
         raise InvalidInput(f"a record takes {len(lines)} bytes with its vector; at most {_MOST_BYTES} are allowed")
     return lines
-
-
-def _batches(lines: Sequence[bytes], most: int = 10**9) -> Iterator[list[bytes]]:
-    """Yield the lines in requests that the service takes."""
-    batch: list[bytes] = []
-    size = 0
-    for line in list(lines):
-        if batch and (size + len(line) > _MOST_BYTES or len(batch) >= most):
-            yield batch
-            batch, size = [], 0
-        batch.append(line)
-        size += len(line)
-    if batch:
-        yield batch

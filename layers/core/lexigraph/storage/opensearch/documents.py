@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import Misconfigured
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.opensearch.connection import Action, Collection, Json, Refused, Search
-from lexigraph.storage.opensearch.queries import MOST_FOUND, of_tenant, parts
+from lexigraph.storage.opensearch.queries import AT_ONCE, MOST_FOUND, of_tenant
 from lexigraph.storage.opensearch.schema import (
     FORMAT,
     TAGS,
@@ -130,7 +131,7 @@ class Documents:
         """Remove documents, those too that searches find under the pattern ``elsewhere``. Unknown keys are passed over."""
         searches = [
             Search(elsewhere, {"query": of_tenant(tenant, doc_key=part), "size": MOST_FOUND, "_source": ["doc_key"]})
-            for part in parts(keys)
+            for part in batched(keys, AT_ONCE)
         ]
         found = {(row["_index"], row["_id"]) for f in self._collection.search(searches) for row in f["hits"]}
         gone = found | {(name, document_id(tenant, key)) for key in keys}

@@ -6,14 +6,14 @@ service says is of compressed vectors, by which the best are not always first. S
 """
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any, NamedTuple, cast
 from unicodedata import combining, normalize
 
 import numpy as np
 
+from lexigraph.model.batches import batched
 from lexigraph.model.stemmers import snowball
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.common.words import further_words, looked_up
@@ -24,7 +24,7 @@ from lexigraph.storage.protocols import VECTOR_INDEXES, FloatArray, Hit, SearchR
 
 MOST_FOUND = 10_000  # the service returns no more of one search
 _GIVEN_AT_ONCE = 5_000
-_AT_ONCE = 1_000
+AT_ONCE = 1_000  # ids of a search
 _MORE = 8  # found beyond k, so that ties at the edge go by id
 _TIMES, _MORE_BY_VECTOR = 4, 50  # compressed vectors find k of the best among 4k + 50
 _DECIMALS = 6  # of a number of a vector that is sent: an error of a cosine below 1e-6, and half the bytes
@@ -49,7 +49,7 @@ def queries(request: SearchRequest, tenant: Tenant, more: int = 0) -> list[Query
     """
     wanted = request.k + _MORE if request.vector is None else _TIMES * request.k + _MORE_BY_VECTOR
     size = 0 if request.ids is not None else max(0, min(MOST_FOUND, wanted + more))
-    given = [None] if request.ids is None else list(parts(sorted(set(request.ids)), _GIVEN_AT_ONCE))
+    given = [None] if request.ids is None else list(batched(sorted(set(request.ids)), _GIVEN_AT_ONCE))
     if request.ids is None and request.k < 1:
         return []
     asked = []
@@ -202,10 +202,3 @@ def _cosines(rows: Sequence[Json], vector: FloatArray) -> list[float]:
 
 def _all(parts: list[Json]) -> Json:
     return {"bool": {"filter": parts}}
-
-
-def parts(ids: Iterable[str], size: int = _AT_ONCE) -> Iterator[list[str]]:
-    """Yield ids, so many at a time."""
-    left = iter(ids)
-    while part := list(islice(left, size)):
-        yield part

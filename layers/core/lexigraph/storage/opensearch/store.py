@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.model.graph import Source
 from lexigraph.model.tenant import Tenant, View
@@ -18,11 +19,11 @@ from lexigraph.storage.common.vector_checks import INDEXES, check_embedding, che
 from lexigraph.storage.opensearch.connection import Collection, Json, Search, parse_place
 from lexigraph.storage.opensearch.documents import Documents
 from lexigraph.storage.opensearch.queries import (
+    AT_ONCE,
     Query,
     cut_in_a_tie,
     hits,
     of_tenant,
-    parts,
     queries,
     record_body,
     record_of,
@@ -177,7 +178,7 @@ class OpenSearchVectorStore:
         """Delete all records that have vectors of this embedding, those that searches show."""
         for index in VECTOR_INDEXES:
             name = self._documents.names(tenant).of(index)
-            for part in parts(self.ids(tenant, index)):
+            for part in batched(self.ids(tenant, index), AT_ONCE):
                 self._documents.remove(name, name, tenant, part)
                 for key in part:
                     self._unseen.note(name, tenant, key, Write(0))
@@ -239,7 +240,7 @@ class OpenSearchVectorStore:
     def fetch(self, tenant: Tenant, index: IndexName, ids: Sequence[str]) -> dict[str, VectorRecord]:
         check_index(index)
         name = self._documents.names(tenant).of(index)
-        searches = [_of_keys(name, tenant, part, _RECORD) for part in parts(dict.fromkeys(ids))]
+        searches = [_of_keys(name, tenant, part, _RECORD) for part in batched(dict.fromkeys(ids), AT_ONCE)]
         found = self._collection.search(searches)
         return {row["_source"]["doc_key"]: record_of(row["_source"]) for f in found for row in f["hits"]}
 
@@ -253,7 +254,7 @@ class OpenSearchVectorStore:
         if tagged:
             wanted[TAGS] = list(tagged)
         fields = ("doc_key", "edition", "payload")
-        searches = [_of_keys(name, tenant, part, fields) for name, keys in wanted.items() for part in parts(keys)]
+        searches = [_of_keys(name, tenant, part, fields) for name, keys in wanted.items() for part in batched(keys, AT_ONCE)]
         rows: dict[str, dict[str, Json]] = {name: {} for name in wanted}
         for search, answer in zip(searches, self._collection.search(searches), strict=True):
             rows[search.index] |= {row["_source"]["doc_key"]: row["_source"] for row in answer["hits"]}
@@ -300,7 +301,7 @@ class OpenSearchVectorStore:
         """Return the tags of sources by version: those that we wrote just now, else those that searches find."""
         lately = {s: w.versions for s in sources if (w := self._unseen.last(TAGS, tenant, s)) and w.versions is not None}
         known: dict[str, Versions] = {}
-        for part in parts(sorted(sources - lately.keys() - {""})):
+        for part in batched(sorted(sources - lately.keys() - {""}), AT_ONCE):
             (found,) = self._collection.search([_of_keys(TAGS, tenant, part, ("doc_key", "payload"))])
             known |= {row["_source"]["doc_key"]: _tagged(row["_source"]) for row in found["hits"]}
         return known | {source: versions for source, versions in lately.items() if versions}

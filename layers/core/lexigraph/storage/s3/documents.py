@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote
 
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import NotFound, StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.common.aws import AwsClient, Refused, bucket_place
@@ -55,8 +56,8 @@ class S3DocumentStore:
         folder = self._folder(tenant, source_id)
         kept = {folder + quote(name, safe="", errors="replace") for name in keep}
         gone = [key for key in self._keys(folder) if key not in kept]
-        for at in range(0, len(gone), _DELETED_AT_ONCE):
-            self._delete(gone[at : at + _DELETED_AT_ONCE])
+        for some in batched(gone, _DELETED_AT_ONCE):
+            self._delete(some)
 
     def sources(self, tenant: Tenant, *, after: str = "", limit: int | None = None) -> list[str]:
         top = self._top(tenant)

@@ -12,11 +12,12 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from lexigraph.model.batches import batched
 from lexigraph.model.errors import Misconfigured, NotFound, StoreDamaged, StoreUnavailable
 from lexigraph.storage.common.folders import REPAIR, SQLITE_REMEDIES, UNREADABLE, is_read_only, translated
 from lexigraph.storage.sqlite import ledger
@@ -471,10 +472,9 @@ def _execute(connection: sqlite3.Connection, script: str | Callable[[sqlite3.Con
     connection.execute(statement)
 
 
-def in_batches(values: list[str] | list[bytes] | list[int]) -> Iterator[list[object]]:
-    """Yield slices short enough for one ``IN (?, ...)``."""
-    for at in range(0, len(values), _MOST_IN):
-        yield list(values[at : at + _MOST_IN])
+def in_batches(values: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the values, as many at a time as fit into one ``IN (?, ...)``."""
+    return batched(values, _MOST_IN)
 
 
 def marks(count: int) -> str:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Mapping
 
+from lexigraph.model.batches import batched
 from lexigraph.storage.sqlite.graph.rows import store_statements
 from lexigraph.storage.sqlite.graph.schema import LEADING, RELATIONS
 
@@ -20,8 +21,8 @@ def _add_kinds(connection: sqlite3.Connection) -> None:
 def _write_anew(connection: sqlite3.Connection) -> None:
     """Write what stands beside chunks anew: since format 6 it has a checksum."""
     chunks = [k for (k,) in connection.execute("SELECT k FROM chunk ORDER BY k")]
-    for at in range(0, len(chunks), _BATCH):
-        store_statements(connection, chunks[at : at + _BATCH])
+    for some in batched(chunks, _BATCH):
+        store_statements(connection, some)
 
 
 # by the format that each converts; what stands beside chunks is filled by the last of them alone
