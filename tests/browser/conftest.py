@@ -1,6 +1,8 @@
 """One server over the demo corpus, and one browser, for each file of tests; a window for each test."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,12 +10,11 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: make .venv/browser")
 
-from tests.browser.explorer import Explorer, Server, demo_data, missing, running_browser
+from tests.browser.explorer import Explorer, Serve, Server, Window, demo_data, missing, running_browser
+from tests.standins.llm_server import ScriptedLLMServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-Window = Callable[..., Explorer]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +46,26 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[S
     served = Server(folder, 0, "--open")
     yield served
     served.close()
+
+
+@pytest.fixture
+def serve(tmp_path: Path, shared: Path) -> Iterator[Serve]:
+    """Start a server over a folder of its own, with a model where ``says`` tells what that replies.
+
+    Asked for before the window, so that this is closed first.
+    """
+    with ExitStack() as running:
+
+        def start(*options: str, demo: bool = True, says: Any = None, **env: str) -> Server:
+            if demo:
+                demo_data(tmp_path, shared)
+            if says:
+                model = running.enter_context(ScriptedLLMServer(says))
+                base = json.dumps({"base_url": model.base_url})
+                env = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": base, **env}
+            return running.enter_context(closing(Server(tmp_path, 0, *options, **env)))
+
+        yield start
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -182,3 +182,7 @@ class Explorer:
             " return all.length && all.every(a => a.getAttribute('aria-busy') === 'false') }"
         )
         self.page.locator(".source, .notice").first.wait_for()
+
+
+Window = Callable[..., Explorer]
+Serve = Callable[..., Server]

@@ -1,19 +1,18 @@
 """What changes something: files that come in and leave, keys that are made and revoked; and texts that mean harm."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.explorer import Explorer, Server, demo_data
-from tests.standins.llm_server import Reply, ScriptedLLMServer, refused
+from tests.browser.explorer import Explorer, Serve, Server, Window, demo_data
+from tests.standins.llm_server import Reply, refused
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-Window = Callable[..., Explorer]
 LIGHTHOUSE = (
     "# Gull Rock\n\nGull Rock is a lighthouse.\n\nThe keeper of Gull Rock is Odile Brandt, who paints the lamp room blue.\n"
 )
@@ -165,47 +164,33 @@ def test_a_file_that_would_be_refused_is_told_of_before_it_is_sent(window: Windo
     expect(one.button("Retry failed")).to_have_count(0)
 
 
-def test_a_file_that_a_model_failed_at_can_be_sent_again(window: Window, tmp_path: Path, shared: Path) -> None:
-    demo_data(tmp_path, shared)
+def test_a_file_that_a_model_failed_at_can_be_sent_again(serve: Serve, window: Window) -> None:
     statement = {"statement": "Gull Rock is a lighthouse.", "details": [], "entities": [], "facts": []}
     good = {"topics": [{"title": "Gull Rock", "statements": [statement]}], "aliases": []}
     away = [True]
-    with ScriptedLLMServer(lambda _: refused(400) if away[0] else good) as model:
-        options = f'{{"base_url": "{model.base_url}"}}'
-        env = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": options, "LEXIGRAPH_EXTRACTION": "llm"}
-        served = Server(tmp_path, 0, "--open", **env)
-        try:
-            one = window(server=served).open("#/ingest")
-            drop(one, "gull-rock.md", LIGHTHOUSE)
-            one.page.get_by_role("button", name="Add 1 file").click()
-            expect(one.page.locator(".upload.failed")).to_contain_text("HTTP 400", timeout=60_000)
-            away[0] = False
-            one.button("Retry failed").click()
-            expect(one.page.get_by_role("link", name="Ready to query")).to_be_visible(timeout=60_000)
-        finally:
-            served.close()
+    served = serve("--open", says=lambda _: refused(400) if away[0] else good, LEXIGRAPH_EXTRACTION="llm")
+    one = window(server=served).open("#/ingest")
+    drop(one, "gull-rock.md", LIGHTHOUSE)
+    one.page.get_by_role("button", name="Add 1 file").click()
+    expect(one.page.locator(".upload.failed")).to_contain_text("HTTP 400", timeout=60_000)
+    away[0] = False
+    one.button("Retry failed").click()
+    expect(one.page.get_by_role("link", name="Ready to query")).to_be_visible(timeout=60_000)
 
 
-def test_a_file_on_its_way_in_is_cancelled_and_leaves_nothing(window: Window, tmp_path: Path, shared: Path) -> None:
-    demo_data(tmp_path, shared)
-    with ScriptedLLMServer(lambda _: Reply("It is late.", delay=1.0)) as model:
-        options = f'{{"base_url": "{model.base_url}"}}'
-        env = {"LEXIGRAPH_LLM": "openai:any", "LEXIGRAPH_LLM_OPTIONS": options, "LEXIGRAPH_EXTRACTION": "llm"}
-        served = Server(tmp_path, 0, "--open", **env)
-        try:
-            one = window(server=served).open("#/ingest")
-            text = "\n\n".join(f"# Part {n}\n\n" + f"Gull Rock {n} is a lighthouse of Brackford. " * 60 for n in range(40))
-            drop(one, "gull-rock.md", text)
-            one.page.get_by_role("button", name="Add 1 file").click()
-            expect(one.page.locator(".upload.running")).to_contain_text("Extracting", timeout=60_000)
-            one.check()
-            one.button("Cancel gull-rock.md").click()
-            expect(one.page.locator(".upload.cancelled")).to_contain_text("Cancelled", timeout=60_000)
-            expect(one.page.locator(".job").first).to_contain_text("Cancelled")
-            assert all("gull-rock" not in d["uri"] for d in served.get("/documents", limit=100)["documents"])
-            assert served.get("/jobs", limit=1)["jobs"][0]["status"] == "CANCELLED"
-        finally:
-            served.close()
+def test_a_file_on_its_way_in_is_cancelled_and_leaves_nothing(serve: Serve, window: Window) -> None:
+    served = serve("--open", says=lambda _: Reply("It is late.", delay=1.0), LEXIGRAPH_EXTRACTION="llm")
+    one = window(server=served).open("#/ingest")
+    text = "\n\n".join(f"# Part {n}\n\n" + f"Gull Rock {n} is a lighthouse of Brackford. " * 60 for n in range(40))
+    drop(one, "gull-rock.md", text)
+    one.page.get_by_role("button", name="Add 1 file").click()
+    expect(one.page.locator(".upload.running")).to_contain_text("Extracting", timeout=60_000)
+    one.check()
+    one.button("Cancel gull-rock.md").click()
+    expect(one.page.locator(".upload.cancelled")).to_contain_text("Cancelled", timeout=60_000)
+    expect(one.page.locator(".job").first).to_contain_text("Cancelled")
+    assert all("gull-rock" not in d["uri"] for d in served.get("/documents", limit=100)["documents"])
+    assert served.get("/jobs", limit=1)["jobs"][0]["status"] == "CANCELLED"
 
 
 def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Server) -> None:
@@ -236,25 +221,22 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
     assert one.page.locator("img[src=x], b[onclick]").count() == 0
 
 
-def test_every_view_says_what_to_do_first_while_there_is_no_document(window: Window, tmp_path: Path) -> None:
-    served = Server(tmp_path, 0, "--open")
-    try:
-        one = window(server=served, width=360)
-        for address in ("ask", "ask?q=Who", "documents", "graph", "graph?q=Who", "entities", "entities?q=who", "overview"):
-            one.open(f"#/{address}")
-            expect(one.page.get_by_role("heading", name="There are no documents yet")).to_be_visible()
-            expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
-            one.check()
-        one.page.get_by_role("main").get_by_role("link", name="Add documents").click()
-        expect(one.page.get_by_role("button", name="Choose files")).to_be_visible()
+def test_every_view_says_what_to_do_first_while_there_is_no_document(serve: Serve, window: Window) -> None:
+    served = serve("--open", demo=False)
+    one = window(server=served, width=360)
+    for address in ("ask", "ask?q=Who", "documents", "graph", "graph?q=Who", "entities", "entities?q=who", "overview"):
+        one.open(f"#/{address}")
+        expect(one.page.get_by_role("heading", name="There are no documents yet")).to_be_visible()
         expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
-        drop(one, "gull-rock.md", LIGHTHOUSE)
-        send(one)
-        one.page.get_by_role("link", name="Overview").click()
-        expect(one.page.locator(".figures")).to_be_visible()
-        expect(one.page.get_by_role("heading", name="There are no documents yet")).to_have_count(0)
-    finally:
-        served.close()
+        one.check()
+    one.page.get_by_role("main").get_by_role("link", name="Add documents").click()
+    expect(one.page.get_by_role("button", name="Choose files")).to_be_visible()
+    expect(one.page.get_by_role("main")).to_contain_text("lexigraph ingest FOLDER")
+    drop(one, "gull-rock.md", LIGHTHOUSE)
+    send(one)
+    one.page.get_by_role("link", name="Overview").click()
+    expect(one.page.locator(".figures")).to_be_visible()
+    expect(one.page.get_by_role("heading", name="There are no documents yet")).to_have_count(0)
 
 
 @pytest.fixture(scope="module")
@@ -306,24 +288,18 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: W
     assert guarded.client.get("/documents", headers={"X-API-Key": secret}).status_code == 401
 
 
-def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(
-    window: Window, tmp_path: Path, shared: Path
-) -> None:
-    demo_data(tmp_path, shared)
-    served = Server(tmp_path)
-    try:
-        one = window(server=served).open("#/settings")
-        keys = one.page.get_by_role("region", name="Keys of this server")
-        keys.get_by_label("Name").fill("mine")
-        keys.get_by_label("Administer").check()
-        one.button("Create key").click()
-        expect(keys.get_by_role("row", name="mine")).to_contain_text("Active")
-        assert served.client.get("/documents").status_code == 401
-        one.open("#/documents")
-        expect(one.page.get_by_role("link", name="Tidewater")).to_be_visible()
-        one.check()
-    finally:
-        served.close()
+def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(serve: Serve, window: Window) -> None:
+    served = serve()
+    one = window(server=served).open("#/settings")
+    keys = one.page.get_by_role("region", name="Keys of this server")
+    keys.get_by_label("Name").fill("mine")
+    keys.get_by_label("Administer").check()
+    one.button("Create key").click()
+    expect(keys.get_by_role("row", name="mine")).to_contain_text("Active")
+    assert served.client.get("/documents").status_code == 401
+    one.open("#/documents")
+    expect(one.page.get_by_role("link", name="Tidewater")).to_be_visible()
+    one.check()
 
 
 def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with_the_tab(

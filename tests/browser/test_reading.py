@@ -4,7 +4,6 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,11 +11,9 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.explorer import Explorer, Server, demo_data
+from tests.browser.explorer import Explorer, Serve, Server, Window
 from tests.e2e.commandline import apart
-from tests.standins.llm_server import ScriptedLLMServer
 
-Window = Callable[..., Explorer]
 INK = """() => {
     const canvas = document.querySelector("canvas");
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -130,21 +127,8 @@ def test_what_is_named_in_the_sources_stands_in_what_is_shown_of_them(window: Wi
     assert [name for name in named if name.casefold() not in shown] == []
 
 
-@pytest.fixture
-def written(tmp_path: Path, shared: Path) -> Iterator[Server]:
-    """A server whose answers a model writes; asked for before the window, so that this is closed first."""
-    demo_data(tmp_path, shared)
-    with ScriptedLLMServer("The Heron Team owns it [S1].") as model:
-        options = f'{{"base_url": "{model.base_url}"}}'
-        served = Server(tmp_path, 0, "--open", LEXIGRAPH_LLM="openai:any", LEXIGRAPH_LLM_OPTIONS=options)
-        yield served
-        served.close()
-
-
-def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_asked_for(
-    written: Server, window: Window
-) -> None:
-    one = window(server=written).open()
+def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_asked_for(serve: Serve, window: Window) -> None:
+    one = window(server=serve("--open", says="The Heron Team owns it [S1].")).open()
     one.ask("Who owns Tidewater?")
     expect(one.page.locator(".source .label")).to_have_text(["S1"])
     expect(one.page.locator(".source")).to_contain_text("Tidewater is owned by the Heron Team.")
@@ -341,7 +325,9 @@ def test_what_is_pressed_in_a_narrow_window_is_large_enough(window: Window) -> N
     one.check()
 
 
-def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(window: Window, tmp_path: Path) -> None:
+def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(
+    serve: Serve, window: Window, tmp_path: Path
+) -> None:
     code = "\n".join(f"harbour_gate_{n} = open_gate({n})" for n in range(30))
     told = {"north": "Odile Brandt opens the harbour gate at dawn.", "south": "At dusk Wen Abara closes the harbour gate."}
     for folder, text in told.items():
@@ -349,21 +335,18 @@ def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(window:
         page = f"# Gate Notes\n\n{text}\n\n```python\n# {folder}\n{code}\n```\n"
         (tmp_path / "corpus" / folder / "notes.md").write_text(page, encoding="utf-8")
     assert apart("--data", tmp_path / "data", "ingest", tmp_path / "corpus", cwd=tmp_path).code == 0
-    served = Server(tmp_path, 0, "--open")
-    try:
-        one = window(server=served, width=360).open()
-        one.ask("Who opens and who closes the harbour gate?")
-        names = set(one.page.locator(".file-name").all_text_contents())
-        assert names == {"north/notes.md", "south/notes.md"}
+    served = serve("--open", demo=False)
+    one = window(server=served, width=360).open()
+    one.ask("Who opens and who closes the harbour gate?")
+    names = set(one.page.locator(".file-name").all_text_contents())
+    assert names == {"north/notes.md", "south/notes.md"}
 
-        one.ask("Which code opens harbour_gate_7?")
-        quoted = one.page.locator(".source", has=one.page.locator("pre")).first
-        expect(quoted.locator("pre")).not_to_contain_text("harbour_gate_29")
-        quoted.get_by_role("button", name="Show all").click()
-        expect(quoted.locator("pre")).to_contain_text("harbour_gate_29")
-        one.check()
-    finally:
-        served.close()
+    one.ask("Which code opens harbour_gate_7?")
+    quoted = one.page.locator(".source", has=one.page.locator("pre")).first
+    expect(quoted.locator("pre")).not_to_contain_text("harbour_gate_29")
+    quoted.get_by_role("button", name="Show all").click()
+    expect(quoted.locator("pre")).to_contain_text("harbour_gate_29")
+    one.check()
 
 
 def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> None:
