@@ -22,7 +22,7 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.options import ArgOption, JsonOption, assigned, with_options
 from lexigraph.cli.output import print_json, printable
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.filters import Filter, MetadataFilters, parse_expression
+from lexigraph.model.filters import all_of, parse_expression
 from lexigraph.model.question import Question
 from lexigraph.retrieval.catalogue import RetrieverName, check_parameters
 from lexigraph.retrieval.semantic.args import SemanticArgs
@@ -84,7 +84,8 @@ def query(
         raise InvalidInput("--stream and --json cannot be used together")
     invocation = current(context)
     settings = invocation.settings(llm=llm)
-    text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
+    text, condition = asked(question, settings), all_of(*map(parse_expression, filters or ()))
+    given = chosen(given, limit, retriever, arg)
     with invocation.stores(settings) as stores:
         engine = make_engine(stores, settings, retriever, given)
         response = engine.stream(text, filters=condition, strict=strict)
@@ -124,7 +125,8 @@ def retrieve(
     """Retrieve statements for a question, grouped by document and topic."""
     invocation = current(context)
     settings = invocation.settings(llm=llm)
-    text, condition, given = asked(question, settings), all_of(filters or ()), chosen(given, limit, retriever, arg)
+    text, condition = asked(question, settings), all_of(*map(parse_expression, filters or ()))
+    given = chosen(given, limit, retriever, arg)
     with invocation.stores(settings) as stores:
         found = make_engine(stores, settings, retriever, given).retrieve(text, filters=condition)
         if not found.results:
@@ -146,12 +148,6 @@ def given_text(argument: str) -> str:
     if argument == "-":
         return sys.stdin.buffer.read(_MOST_READ).decode("utf-8", "replace").rstrip("\r\n")
     return os.fsencode(argument).decode("utf-8", "replace")
-
-
-def all_of(expressions: Sequence[str]) -> Filter | None:
-    """Return the filter that all these expressions make together."""
-    filters = tuple(parse_expression(e) for e in expressions)
-    return MetadataFilters(filters) if len(filters) > 1 else next(iter(filters), None)
 
 
 def chosen(

@@ -9,10 +9,11 @@ import typer
 from rich.table import Table
 
 from lexigraph.cli.exits import ExitCode, exit_code_of
-from lexigraph.cli.invocation import current
+from lexigraph.cli.invocation import index_of
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json, printable, short_path
 from lexigraph.model.errors import InvalidInput, LexigraphError
+from lexigraph.model.numbers import counted
 
 if TYPE_CHECKING:
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
@@ -33,10 +34,8 @@ def list_documents(
     json_: JsonOption = False,
 ) -> None:
     """List documents, sorted by URI."""
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.index(settings) as index:
-        documents = index.documents(tenant=settings.tenant, namespace=namespace)
+    with index_of(context) as (invocation, index, tenant):
+        documents = index.documents(tenant=tenant, namespace=namespace)
     if json_:
         print_json({"documents": [plain(d) for d in documents]})
         return
@@ -44,13 +43,13 @@ def list_documents(
     table = Table(box=None, pad_edge=False)
     for name in ("document", "title", "state", *(["namespace"] if namespaces else [])):
         table.add_column(name, overflow="fold")
-    counted = ("chunks", "characters") if invocation.out.width >= _WIDE else ()
-    for name in counted:
+    numbers = ("chunks", "characters") if invocation.out.width >= _WIDE else ()
+    for name in numbers:
         table.add_column(name, justify="right")
     for d in documents:
         state = d.state.lower() + (f", {d.failed_chunks} failed" if d.failed_chunks else "")
         place = [printable(d.namespace)] if namespaces else []
-        counts = (f"{getattr(d, name):,}" for name in counted)
+        counts = (f"{getattr(d, name):,}" for name in numbers)
         table.add_row(short_path(d.uri), one_line(d.title, 40), state, *place, *counts)
     if documents:
         invocation.out.print(table)
@@ -66,11 +65,9 @@ def show(
     json_: JsonOption = False,
 ) -> None:
     """Show one document."""
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.index(settings) as index:
-        document = index.document(name, tenant=settings.tenant)
-        content = index.text(document, tenant=settings.tenant) if text else ""
+    with index_of(context) as (invocation, index, tenant):
+        document = index.document(name, tenant=tenant)
+        content = index.text(document, tenant=tenant) if text else ""
     if json_:
         print_json({**plain(document), **({"text": content} if text else {})})
     elif text:
@@ -93,23 +90,21 @@ def rm(
     """Remove documents and everything that only they support."""
     if bool(names) == every or (namespace is not None and not every):
         raise InvalidInput("name the documents to remove, or use --all, optionally with --namespace")
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.index(settings) as index:
-        chosen, failures = _named(index, settings.tenant, names or [])
+    with index_of(context) as (invocation, index, tenant):
+        chosen, failures = _named(index, tenant, names or [])
         if every:
-            chosen = index.documents(tenant=settings.tenant, namespace=namespace)
+            chosen = index.documents(tenant=tenant, namespace=namespace)
         for name, error in failures:
             invocation.err.print(one_line(f"failed: {name}: {error}"), soft_wrap=True)
         if chosen and not yes and not _agreed(chosen, every):
             invocation.err.print("nothing was removed")
             return ExitCode.INTERRUPTED
-        removed = index.remove([d.source_id for d in chosen], tenant=settings.tenant) if chosen else 0
+        removed = index.remove([d.source_id for d in chosen], tenant=tenant) if chosen else 0
     if json_:
         failed = [{"name": name, "reason": str(error)} for name, error in failures]
         print_json({"removed": [{"id": d.source_id, "uri": d.uri} for d in chosen], "failures": failed})
     else:
-        invocation.out.print(f"removed {removed:,} document{'' if removed == 1 else 's'}")
+        invocation.out.print(f"removed {counted(removed, 'document')}")
     if failures:
         return ExitCode.PARTLY if chosen else exit_code_of(failures[0][1])
     return ExitCode.OK
@@ -145,4 +140,4 @@ def _agreed(chosen: Sequence["DocumentRecord"], every: bool) -> bool:
         return True
     shown = "\n".join(f"  {short_path(d.uri)}" for d in chosen[:_SHOWN])
     more = f"\n  and {len(chosen) - _SHOWN:,} more" if len(chosen) > _SHOWN else ""
-    return typer.confirm(f"{shown}{more}\nRemove {len(chosen):,} document{'s' if len(chosen) > 1 else ''}?", err=True)
+    return typer.confirm(f"{shown}{more}\nRemove {counted(len(chosen), 'document')}?", err=True)

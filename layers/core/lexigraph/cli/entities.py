@@ -1,24 +1,17 @@
 """``lexigraph entities``: which names mean the same, and which one means two things: decided by people, listed, undone."""
 
 import getpass
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
 
-from lexigraph.cli.invocation import Invocation, current
+from lexigraph.cli.invocation import Invocation, index_of, stores_of
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.curation import Decision
 from lexigraph.model.graph import Entity
-from lexigraph.model.tenant import Tenant
-
-if TYPE_CHECKING:
-    from lexigraph.ingestion.pipeline import LexicalGraphIndex
-    from lexigraph.storage.protocols import Stores
 
 _MOST = 1_000  # entities in a list
 _SHOWN = 3  # documents of a split that a line names
@@ -39,7 +32,7 @@ def list_entities(
     from lexigraph.storage.common.counts import live_counts
     from lexigraph.storage.protocols import SearchRequest
 
-    with _opened(context) as (invocation, stores, owner):
+    with stores_of(context) as (invocation, stores, owner):
         if words:
             (hits,) = stores.vectors.search_many(owner, [SearchRequest("entity", text=words, k=limit + 1, prefix=True)])
             ids = [hit.id for hit in hits]
@@ -99,7 +92,7 @@ def split(
 
     Rebuilds these documents without a model call. Kept over later ingests, reverted by `undo`.
     """
-    with _index(context) as (invocation, index, tenant):
+    with index_of(context) as (invocation, index, tenant):
         made = index.split(name, other, documents, tenant=tenant, by=getpass.getuser(), note=note)
         _show(invocation, made, json_=json_)
 
@@ -117,7 +110,7 @@ def proposals(
     """
     from lexigraph.ingestion.proposals import propose
 
-    with _opened(context) as (invocation, stores, owner):
+    with stores_of(context) as (invocation, stores, owner):
         found = propose(stores, owner, limit=limit, name=name)
     if json_:
         print_json({"proposals": [{"id": one.id, **asdict(one)} for one in found]})
@@ -138,7 +131,7 @@ def accept(
     """Accept a proposed merge. The history keeps its evidence."""
     from lexigraph.ingestion.proposals import accept
 
-    with _opened(context) as (invocation, stores, owner):
+    with stores_of(context) as (invocation, stores, owner):
         _show(invocation, accept(stores, owner, proposal, by=getpass.getuser()), json_=json_)
 
 
@@ -149,7 +142,7 @@ def undo(
     json_: JsonOption = False,
 ) -> None:
     """Undo a merge, an alias or a split."""
-    with _index(context) as (invocation, index, tenant):
+    with index_of(context) as (invocation, index, tenant):
         _show(invocation, index.undo(decision, tenant=tenant), json_=json_)
 
 
@@ -158,7 +151,7 @@ def history(context: typer.Context, json_: JsonOption = False) -> None:
     """List all merges, aliases and splits, including undone ones."""
     from lexigraph.ingestion import curation
 
-    with _opened(context) as (invocation, stores, owner):
+    with stores_of(context) as (invocation, stores, owner):
         decisions = curation.history(stores, owner)
     if json_:
         print_json({"decisions": [asdict(one) for one in decisions]})
@@ -169,30 +162,12 @@ def history(context: typer.Context, json_: JsonOption = False) -> None:
         invocation.out.print(_line(one), soft_wrap=True, markup=False)
 
 
-@contextmanager
-def _opened(context: typer.Context) -> Iterator[tuple[Invocation, "Stores", Tenant]]:
-    """Open the stores of an existing database."""
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.stores(settings) as stores:
-        yield invocation, stores, Tenant(settings.tenant)
-
-
-@contextmanager
-def _index(context: typer.Context) -> Iterator[tuple[Invocation, "LexicalGraphIndex", str]]:
-    """Open the index of an existing database."""
-    invocation = current(context)
-    settings = invocation.settings()
-    with invocation.index(settings) as index:
-        yield invocation, index, settings.tenant
-
-
 def _decide(
     context: typer.Context, kind: Literal["merge", "alias"], name: str, others: list[str], note: str, *, json_: bool
 ) -> None:
     from lexigraph.ingestion import curation
 
-    with _opened(context) as (invocation, stores, owner):
+    with stores_of(context) as (invocation, stores, owner):
         _show(invocation, curation.decide(stores, owner, kind, name, others, by=getpass.getuser(), note=note), json_=json_)
 
 

@@ -81,6 +81,24 @@ def current(context: typer.Context) -> Invocation:
     return found or Invocation()
 
 
+@contextmanager
+def stores_of(context: typer.Context) -> Iterator[tuple[Invocation, "Stores", Tenant]]:
+    """Open the stores of an existing database."""
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.stores(settings) as stores:
+        yield invocation, stores, Tenant(settings.tenant)
+
+
+@contextmanager
+def index_of(context: typer.Context) -> Iterator[tuple[Invocation, "LexicalGraphIndex", str]]:
+    """Open the index of an existing database."""
+    invocation = current(context)
+    settings = invocation.settings()
+    with invocation.index(settings) as index:
+        yield invocation, index, settings.tenant
+
+
 def require_database(settings: Settings) -> None:
     """Raise ``NotFound`` when the graph is to be in a folder that does not exist: reading must not create it."""
     from lexigraph.storage.common.folders import embedded_folder

@@ -13,7 +13,7 @@ from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.errors import InvalidInput
-from lexigraph.model.filters import Filter, MetadataFilters, parse_expression, parse_filter, plain_filter
+from lexigraph.model.filters import Filter, all_of, parse_expression, parse_filter, plain_filter
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import ApiKey, Registry
@@ -114,8 +114,7 @@ def rights_of(expressions: Sequence[str]) -> Filter | None:
     """Return the filter that all expressions make together; one may be JSON. Raise ``InvalidInput`` for what is none."""
     from lexigraph.api.access.keys import MOST_FILTER
 
-    parts = tuple(map(_parsed, expressions))
-    rights = parse_filter(MetadataFilters(parts) if len(parts) > 1 else next(iter(parts), None))
+    rights = parse_filter(all_of(*map(_parsed, expressions)))
     if rights and len(_told(rights)) > MOST_FILTER:
         raise InvalidInput(
             f"--filter must have at most {MOST_FILTER:,} characters as JSON: filter by groups instead of documents"

@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.text import Text
 
 from lexigraph.cli.answers import print_warnings
-from lexigraph.cli.ask import FilterOption, all_of, given_text
+from lexigraph.cli.ask import FilterOption, given_text
 from lexigraph.cli.invocation import current
 from lexigraph.cli.options import JsonOption
 from lexigraph.cli.output import one_line, print_json
+from lexigraph.model.filters import all_of, parse_expression
 from lexigraph.model.numbers import counted
 from lexigraph.model.question import Question
 from lexigraph.model.tenant import Tenant
@@ -47,7 +48,8 @@ def recall(
     invocation = current(context)
     settings = invocation.settings()
     args = RecallArgs(session_id, max_results, force_regex)
-    text, condition = recall_query(given_text(query), force_regex=force_regex), all_of(filters or ())
+    text = recall_query(given_text(query), force_regex=force_regex)
+    condition = all_of(*map(parse_expression, filters or ()))
     with invocation.stores(settings) as stores:
         from lexigraph.retrieval.retrievers import RecallRetriever
 

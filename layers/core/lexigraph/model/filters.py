@@ -170,9 +170,10 @@ def plain_filter(filters: Filter) -> dict[str, Any]:
     return {"key": filters.key, "operator": filters.operator, "value": value}
 
 
-def both(one: Filter | None, other: Filter | None) -> Filter | None:
-    """Return a filter that matches where both match; None counts as no filter."""
-    return MetadataFilters((one, other)) if one and other else one or other
+def all_of(*filters: Filter | None) -> Filter | None:
+    """Return a filter that matches where all of these match; None counts as no filter."""
+    given = tuple(filter(None, filters))
+    return MetadataFilters(given) if len(given) > 1 else next(iter(given), None)
 
 
 # what follows an operator is none: `year >> 3` would compare with the text `> 3`

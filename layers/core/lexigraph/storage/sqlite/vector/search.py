@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lexigraph.model.filters import Filter, both
+from lexigraph.model.filters import Filter, all_of
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.protocols import FloatArray, Hit, IndexName, SearchRequest
 from lexigraph.storage.sqlite.database import in_batches, marks
@@ -68,7 +68,7 @@ class Search:
     def answer(self, requests: Sequence[SearchRequest]) -> list[list[Hit]]:
         """Return the hits of each request. Raise ``Moved`` to be asked again in another transaction."""
         if self._rights:
-            requests = [replace(r, filters=both(self._rights, r.filters)) for r in requests]
+            requests = [replace(r, filters=all_of(self._rights, r.filters)) for r in requests]
         hits: list[list[Hit]] = [[] for _ in requests]
         nearest: dict[IndexName, list[int]] = {}
         for at, request in enumerate(requests):
