@@ -98,6 +98,18 @@ class Templates:
         (found,) = [r for r in self.of(kind) if r.name == name]
         return found
 
+    def methods(self, api: str = "") -> list[tuple[str, dict[str, Any]]]:
+        """The operations of all APIs or one, such as ``GET /jobs/{job_id}``, with the properties of their methods."""
+        parts = {f"<{r.stack}/{r.name}>": r.properties for r in self.of("ApiGateway::Resource")}
+
+        def path(at: str) -> str:
+            return "" if at not in parts else f"{path(parts[at]['ParentId'])}/{parts[at]['PathPart']}"
+
+        every = [
+            r.properties for r in self.of("ApiGateway::Method") if not api or r.properties["RestApiId"] == f"<api/{api}>"
+        ]
+        return [(f"{p['HttpMethod']} {path(p['ResourceId'])}", p) for p in every]
+
     @cached_property
     def functions(self) -> dict[str, dict[str, Any]]:
         """The properties of our functions by their jobs."""

@@ -23,18 +23,13 @@ DECISIONS = {"POST /curation/decisions", "DELETE /curation/decisions/{decision_i
 
 
 def routes(found: Templates) -> dict[str, tuple[str, dict[str, object]]]:
-    """Return the function and the method's properties by operation, such as ``GET /jobs/{job_id}``."""
-    parts = {f"<{r.stack}/{r.name}>": r.properties for r in found.of("ApiGateway::Resource")}
-
-    def path(at: str) -> str:
-        return "" if at not in parts else f"{path(parts[at]['ParentId'])}/{parts[at]['PathPart']}"
-
+    """Return the function and the method's properties by operation."""
     jobs = {job.lower(): job for job in found.functions}
     told: dict[str, tuple[str, dict[str, object]]] = {}
-    for r in found.of("ApiGateway::Method"):
-        uri = json.dumps(r.properties["Integration"]["Uri"])
+    for operation, properties in found.methods():
+        uri = json.dumps(properties["Integration"]["Uri"])
         (name,) = set(re.findall(r"<api/(\w+?)(?:Live)?>/(?:invocations|response-streaming)", uri))
-        told[f"{r.properties['HttpMethod']} {path(r.properties['ResourceId'])}"] = (jobs[name.lower()], r.properties)
+        told[operation] = (jobs[name.lower()], properties)
     return told
 
 

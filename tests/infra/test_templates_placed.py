@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -151,20 +150,9 @@ def test_endpoints_that_are_there_are_made_by_nobody_and_that_of_collections_whe
     assert policy["SourceVPCEs"] == [endpoint or f"<network/{made[0].name}>"]
 
 
-def routes_of(found: Templates, api: str) -> dict[str, dict[str, Any]]:
-    """Return the properties of the methods of one of the APIs by operation."""
-    parts = {f"<{r.stack}/{r.name}>": r.properties for r in found.of("ApiGateway::Resource")}
-
-    def path(at: str) -> str:
-        return "" if at not in parts else f"{path(parts[at]['ParentId'])}/{parts[at]['PathPart']}"
-
-    methods = [r.properties for r in found.of("ApiGateway::Method") if r.properties["RestApiId"] == f"<api/{api}>"]
-    return {f"{p['HttpMethod']} {path(p['ResourceId'])}": p for p in methods}
-
-
 def test_who_signs_finds_the_same_routes_and_functions_and_everything_asks_for_a_signature(templates: OF) -> None:
     found = templates("placed")
-    keyed, signed = routes_of(found, "Api"), routes_of(found, "Signed")
+    keyed, signed = dict(found.methods("Api")), dict(found.methods("Signed"))
     assert keyed.keys() - signed.keys() == {"GET /explorer", "GET /explorer/{proxy+}"}, "a browser signs nothing"
     assert not signed.keys() - keyed.keys()
     for operation, properties in signed.items():

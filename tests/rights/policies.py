@@ -14,7 +14,6 @@ from typing import Any
 from tests.rights.needs import Need
 
 LEADING = "dynamodb:LeadingKeys"
-_SOURCE = {"aws:SourceAccount", "aws:SourceArn"}
 
 
 class Unknown(Exception):

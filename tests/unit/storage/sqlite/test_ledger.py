@@ -18,7 +18,6 @@ CREATE TABLE pairs (a INTEGER NOT NULL, b TEXT NOT NULL, c REAL, PRIMARY KEY (a,
 """
 K, NAMES = st.integers(1, 4), st.sampled_from(["a", "Ä", "東京", "", "x\n y", "0"])
 WEIGHTS = st.sampled_from([1, 0.5, None])
-PICTURES = st.binary(max_size=3)
 WRITES = st.one_of(
     st.tuples(
         st.just("INSERT OR IGNORE INTO things VALUES (?, ?, ?, ?)"), st.tuples(K, NAMES, WEIGHTS, st.binary(max_size=3))

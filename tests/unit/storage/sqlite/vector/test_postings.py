@@ -18,7 +18,6 @@ from tests.contract.vector_fixtures import DIMENSION, LABEL, random_units
 
 A = Tenant("a")
 WORDS = [*(f"w{n}" for n in range(12)), "running", "runs", "Über", "灯台", "c\U0001e900d", "naïve", "кошки"]
-BEGUN = ("w", "w1", "runn", "c\U0001e900", "灯", "")
 VECTORS = random_units(300, seed=3)
 
 
