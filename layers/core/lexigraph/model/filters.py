@@ -172,7 +172,7 @@ def plain_filter(filters: Filter) -> dict[str, Any]:
 
 def all_of(*filters: Filter | None) -> Filter | None:
     """Return a filter that matches where all of these match; None counts as no filter."""
-    given = tuple(filter(None, filters))
+    given = tuple(one for one in filters if one)
     return MetadataFilters(given) if len(given) > 1 else next(iter(given), None)
 
 
