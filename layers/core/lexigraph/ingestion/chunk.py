@@ -18,6 +18,7 @@ from itertools import accumulate, chain, pairwise, takewhile
 from lexigraph.ingestion.language import code_of
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput
+from lexigraph.model.sentences import ABBREVIATIONS
 from lexigraph.model.tokens import count_tokens
 
 _CLAUSE = re.compile(r"[^,.;:]+[,.;:]*|[,.;:]+")
@@ -27,11 +28,7 @@ _FRAGMENTS = 8  # parts of a sentence too long for a chunk, as many as fit into 
 _STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _OPENING = "\"'“‘«([¿¡"
-_ABBREVIATED = """
-    mr mrs ms dr st prof gen col lt sgt capt maj rev hon sen rep gov pres jr sr vs cf fig figs eq no nos vol pp p ed eds al
-    approx ca inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec etc dept est ave blvd mt ft ch sec
-"""
-_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+_ABBREVIATIONS = ABBREVIATIONS | {"etc"}
 # how items begin: a sign, a number, a term
 _ITEM = re.compile(r"[-*+•‣◦▪·○●–]\s|\(?\w{1,4}[.)]\s|[^\n:.]{1,100}: ")
 _SECTIONS, _DEPTH = 3, 6  # strength between sections of a common chapter of this depth; a shallower one adds to it

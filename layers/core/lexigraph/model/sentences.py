@@ -9,7 +9,7 @@ _ABBREVIATED = """
     mr mrs ms dr st prof gen col lt sgt capt maj rev hon sen rep gov pres jr sr vs cf fig figs eq no nos vol pp p ed eds al
     approx ca inc ltd co corp jan feb mar apr jun jul aug sep sept oct nov dec dept est ave blvd mt ft ch sec e.g i.e
 """
-_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _OPENING = "\"'“‘«([¿¡"
 _WRAPPED = 40  # characters of a line that another may continue
 
@@ -37,7 +37,7 @@ def _ends(text: str, stop: re.Match[str]) -> bool:
     words = text[max(0, stop.start() - 16) : stop.start()].split()
     last = words[-1].lstrip(_OPENING) if words else ""
     initial = len(last) == 1 and last.isupper()
-    return stop[0][0] != "." or not (initial or last.lower() in _ABBREVIATIONS)
+    return stop[0][0] != "." or not (initial or last.lower() in ABBREVIATIONS)
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:

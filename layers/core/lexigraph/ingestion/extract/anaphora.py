@@ -8,14 +8,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lexigraph.ingestion.extract.words import listed
+from lexigraph.ingestion.extract.clauses import SUBJECTS, finite
+from lexigraph.ingestion.extract.words import MANY, PERSON, THING, listed
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
 
-THING = listed("it its itself")
-MANY = listed("they them their theirs themselves")
-PERSON = listed("he she him his her hers himself herself")
 _DEMONSTRATIVE = listed("this these that those")
 _POSSESSIVE = listed("its their his her")
 
@@ -92,12 +90,10 @@ _OF_SOMETHING = listed(
     advantage disadvantage drawback aim restriction exception exceptions translation assertion consequence
     """
 )
-_SUBJECTS = frozenset(["nsubj", "nsubjpass"])
 _ONE_OR_MANY = frozenset(["conj", "nsubj", "nsubjpass"])
 _ANY_SUBJECT = frozenset(["nsubj", "nsubjpass", "expl", "csubj", "csubjpass"])
 _NOUNS = frozenset(["NN", "NNS", "NNP", "NNPS"])
 _ONE = frozenset(["NN", "NNP"])
-_FINITE = frozenset(["VBZ", "VBP", "VBD", "MD"])
 _LEFT = frozenset(["det", "amod", "compound", "nummod", "nmod", "quantmod", "poss", "advmod", "case", "punct"])
 _MAX_MENTION_WORDS = 8
 _IDENTIFIER = re.compile(r"[\w.:-]+\(\w*\)|\w*[a-z][A-Z]\w*|\w+_\w*|_\w+|--?\w[\w-]*|\w+\.\w+\S*")
@@ -156,7 +152,7 @@ class Discourse:
     def goes_on(self, sentence: "Span") -> bool:
         """Tell whether a sentence begins with ``the pipe`` after one that spoke of a pipe: which one was said there."""
         the, noun = sentence[0], sentence[1] if len(sentence) > 1 else sentence[0]
-        if the.text != "The" or noun.tag_ not in ("NN", "NNS") or noun.dep_ not in _SUBJECTS:
+        if the.text != "The" or noun.tag_ not in ("NN", "NNS") or noun.dep_ not in SUBJECTS:
             return False
         if any(t.dep_ in ("prep", "relcl", "acl", "appos", "conj") for t in noun.rights):
             return False
@@ -217,7 +213,7 @@ def pointer(sentence: "Span", text: str) -> Pointer | None:
             return Pointer(token.i, token.i + 1, word)
         elif word == "the" and token.i == sentence.start:
             head = token.head
-            known = head.text.casefold() in _STAND_INS and head.i == token.i + 1 and head.dep_ in _SUBJECTS
+            known = head.text.casefold() in _STAND_INS and head.i == token.i + 1 and head.dep_ in SUBJECTS
             if known and not any(c.dep_ in ("prep", "relcl", "acl", "appos") for c in head.rights):
                 return Pointer(token.i, head.i + 1, word, head.text, subject=True)
     return None
@@ -226,7 +222,7 @@ def pointer(sentence: "Span", text: str) -> Pointer | None:
 def _opens(token: "Token", sentence: "Span") -> bool:
     """Tell whether a pronoun is the subject of the sentence's first clause, or its owner."""
     head = token.head if token.dep_ != "poss" else token.head.head
-    return token.i - sentence.start < 3 or (head.dep_ == "ROOT" and token.dep_ in _SUBJECTS)
+    return token.i - sentence.start < 3 or (head.dep_ == "ROOT" and token.dep_ in SUBJECTS)
 
 
 def _told_inside(token: "Token", sentence: "Span", word: str) -> bool:
@@ -239,9 +235,9 @@ def _told_inside(token: "Token", sentence: "Span", word: str) -> bool:
         earlier += [
             t for t in sentence.doc[sentence.start : token.i] if t.text.casefold() in ("everyone", "anyone", "someone")
         ]
-    if token.dep_ in _SUBJECTS and token.head.dep_ == "ROOT":
+    if token.dep_ in SUBJECTS and token.head.dep_ == "ROOT":
         # In 1990 it closed: what stands in a phrase before the subject is not meant
-        earlier = [t for t in earlier if t.dep_ in (*_SUBJECTS, "dobj")]
+        earlier = [t for t in earlier if t.dep_ in (*SUBJECTS, "dobj")]
     if not earlier and word in PERSON:
         return any(t.text.casefold() in PERSON for t in sentence.doc[sentence.start : token.i])
     return bool(earlier) or any(t.text.casefold() == "it" for t in sentence.doc[sentence.start : token.i] if word in THING)
@@ -259,10 +255,10 @@ def _demonstrative(token: "Token", sentence: "Span", word: str) -> Pointer | Non
         told = any(t.text.casefold() == noun for t in sentence.doc[sentence.start : token.i])
         if told or defined or noun in _OF_THE_TEXT:
             return None
-        return Pointer(token.i, head.i + 1, word, head.text if head.i == token.i + 1 else "", subject=head.dep_ in _SUBJECTS)
+        return Pointer(token.i, head.i + 1, word, head.text if head.i == token.i + 1 else "", subject=head.dep_ in SUBJECTS)
     if _completed(word, token, token):
         return None
-    told = any(t.dep_ in _SUBJECTS and t.head.i < token.i for t in sentence.doc[sentence.start : token.i])
+    told = any(t.dep_ in SUBJECTS and t.head.i < token.i for t in sentence.doc[sentence.start : token.i])
     return None if told else Pointer(token.i, token.i + 1, word)
 
 
@@ -291,7 +287,7 @@ def _bare_quantity(token: "Token", sentence: "Span", word: str) -> bool:
     after = sentence.doc[token.i + 1].text.casefold() if token.i + 1 < sentence.end else ""
     if word == "such":
         return after != "as"
-    return token.dep_ in _SUBJECTS and after != "of"
+    return token.dep_ in SUBJECTS and after != "of"
 
 
 def mention(head: "Token") -> Mention | None:
@@ -326,7 +322,7 @@ def mention(head: "Token") -> Mention | None:
 def main_subject(sentence: "Span") -> "Token | None":
     """The token that is the subject of a sentence's main clause."""
     root = sentence.root
-    return next((t for t in root.children if t.dep_ in _SUBJECTS), None)
+    return next((t for t in root.children if t.dep_ in SUBJECTS), None)
 
 
 def says_something(sentence: "Span") -> bool:
@@ -337,11 +333,7 @@ def says_something(sentence: "Span") -> bool:
         verbs += [
             t for t in root.children if t.tag_[:2] in ("VB", "MD") and t.dep_ not in ("relcl", "acl", "advcl", "csubj")
         ]
-    return any(_finite(verb) and any(t.dep_ in _ANY_SUBJECT for t in verb.children) for verb in verbs)
-
-
-def _finite(verb: "Token") -> bool:
-    return any(t.tag_ in _FINITE for t in (verb, *(t for t in verb.children if t.dep_ in ("aux", "auxpass"))))
+    return any(finite(verb) and any(t.dep_ in _ANY_SUBJECT for t in verb.children) for verb in verbs)
 
 
 def replaced(sentence: "Span", text: str, where: Pointer, meant: Mention) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from lexigraph.ingestion.extract.topics import topic_title
+from lexigraph.ingestion.extract.words import encodable
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
 from lexigraph.model.extraction import ExtractedStatement, ExtractedTopic, Extraction
 from lexigraph.model.sentences import sentences
@@ -26,7 +27,6 @@ _TAIL = re.compile(
     r"This (?:will )?(?:prints?|outputs?|produces?|generates?|displays?|shows?|creates?|runs?|yields?|gives?|matche?s?)|"
     r"(?:(?:In|As in) )?[Tt](?:his|he (?:above|preceding|previous)) (?:example|code|command|output|snippet|program))\b"
 )
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
@@ -42,7 +42,7 @@ def verbatim(chunk: ChunkText) -> list[ExtractedStatement]:
         if any(c.isalnum() for c in bare):
             start += len(text) - len(text.lstrip("\n"))
             value, original = (f"{lead}\n{bare}", bare) if lead else (bare, "")
-            value, original = (_SURROGATES.sub("\ufffd", words) for words in (value, original))
+            value, original = (encodable(words) for words in (value, original))
             found.append(ExtractedStatement(value, start, start + len(bare), kind=kind, original=original))
     return found
 
@@ -65,7 +65,7 @@ def as_it_stands(chunk: ChunkText) -> Extraction:
     topics = []
     for headings, run in groupby(_unannouncing(chunk), key=lambda part: part.headings):
         spans = [span for part in run for span in sentences(chunk.text, part.start, part.end)]
-        said = [ExtractedStatement(_SURROGATES.sub("\ufffd", " ".join(chunk.text[a:b].split())), a, b) for a, b in spans]
+        said = [ExtractedStatement(encodable(" ".join(chunk.text[a:b].split())), a, b) for a, b in spans]
         if said:
             topics.append(ExtractedTopic(topic_title(chunk, headings, said), tuple(said)))
     return with_verbatim(Extraction(tuple(topics)), chunk)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lexigraph.ingestion.extract.words import listed
+from lexigraph.ingestion.extract.words import FINITE, listed
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 SUBJECTS = frozenset(["nsubj", "nsubjpass"])
 RELATIVE = frozenset(["who", "which", "that", "whom", "whose", "where"])
 
-_FINITE = frozenset(["VBZ", "VBP", "VBD", "MD"])
 _AUXILIARIES = frozenset(["aux", "auxpass", "neg", "prt"])
 _CONDITION = listed("if unless whether until provided assuming suppose lest once when whenever otherwise where")
 _CONDITIONAL = re.compile(rf"\b(?:{'|'.join(_CONDITION)}|in case|such that)\b", re.IGNORECASE)
@@ -75,7 +74,7 @@ def conditional(text: str) -> bool:
 
 def finite(verb: "Token") -> bool:
     """Tell whether a verb or its auxiliary has a subject of its own in the grammar: not ``to do``, ``doing``."""
-    return any(v.tag_ in _FINITE for v in [verb, *children(verb, {"aux", "auxpass"})])
+    return any(v.tag_ in FINITE for v in [verb, *children(verb, {"aux", "auxpass"})])
 
 
 def impersonal(verb: "Token") -> bool:

@@ -13,7 +13,7 @@ from lexigraph.ingestion.extract.blocks import prose, with_verbatim
 from lexigraph.ingestion.extract.rows import row_facts
 from lexigraph.ingestion.extract.segments import pieces
 from lexigraph.ingestion.extract.topics import topic_title
-from lexigraph.ingestion.extract.words import listed
+from lexigraph.ingestion.extract.words import encodable, listed
 from lexigraph.ingestion.language import code_of, language_within, script_of
 from lexigraph.model.document import Block, ChunkText
 from lexigraph.model.extraction import ExtractedEntity, ExtractedStatement, ExtractedTopic, Extraction
@@ -22,7 +22,6 @@ from lexigraph.model.scripts import FUNCTION_WORDS, UNSPACED, is_unspaced
 
 _ENGLISH = frozenset(["", "en"])
 _TOPIC_NAMES, _TOPIC_CHARS = 3, 40
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 _BLANKLESS = UNSPACED.replace("\uac00-\ud7af", "") + "、。「」『』（）"
 # the end of a line inside a word, or between two that no blank parts; Korean has blanks
@@ -156,7 +155,7 @@ def _says(sentence: str, title: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return _SPACE.sub(" ", _WRAP.sub("", _SURROGATES.sub("\ufffd", text))).strip()
+    return _SPACE.sub(" ", _WRAP.sub("", encodable(text))).strip()
 
 
 # ---------------------------------------------------------------- sentences

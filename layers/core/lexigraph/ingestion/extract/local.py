@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from lexigraph.ingestion.extract.aliases import find_aliases
 from lexigraph.ingestion.extract.anaphora import (
-    PERSON,
-    THING,
     Discourse,
     Mention,
     Pointer,
@@ -36,6 +34,7 @@ from lexigraph.ingestion.extract.subjects import Subjects, spoken_name
 from lexigraph.ingestion.extract.things import Things
 from lexigraph.ingestion.extract.tokens import Name
 from lexigraph.ingestion.extract.topics import topic_title
+from lexigraph.ingestion.extract.words import PERSON, THING, encodable
 from lexigraph.model.batches import batched
 from lexigraph.model.document import BOILERPLATE, Block, ChunkText
 from lexigraph.model.errors import ModelUnavailable
@@ -62,7 +61,6 @@ _MEASURES = frozenset(["DATE", "TIME", "MONEY", "PERCENT", "QUANTITY"])
 # same length in, same length out: offsets in the parsed text are offsets in the chunk
 _MARKS = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:nb|note|n) \d+|citation needed|\d\d:\d\d:\d\d)\]")
 _HEADER = re.compile(r"(^|;)\s*[^:;]{1,80}:\s")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _WHITE = re.compile(r"\s")
 _SPACE = re.compile(r"\s+")
 _SHOUTED = re.compile(r"(?:[^a-z]|[a-z](?![a-z]{3}))*")
@@ -202,7 +200,7 @@ def _readable(text: str, row: bool = False) -> str:
     """Return a text of the same length without what misleads the model: reference marks, line ends, headers of cells."""
     if row:
         text = _HEADER.sub(lambda m: "." * bool(m[1]) + " " * (len(m.group()) - bool(m[1])), text)
-    text = _MARKS.sub(lambda m: " " * len(m.group()), _SURROGATES.sub("\ufffd", text))
+    text = _MARKS.sub(lambda m: " " * len(m.group()), encodable(text))
     return _WHITE.sub(" ", text).replace("``", ' "').replace("''", '" ')
 
 
@@ -521,7 +519,7 @@ class _Chunk:
 
 
 def _one_line(text: str) -> str:
-    return _SPACE.sub(" ", _SURROGATES.sub("\ufffd", text)).strip()
+    return _SPACE.sub(" ", encodable(text)).strip()
 
 
 def _nothing(_how: str, _word: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.extract.compounds import compounds, with_number
 from lexigraph.ingestion.extract.tokens import NAME_TAGS, NEVER_IN_NAME, Name, Tokens
-from lexigraph.ingestion.extract.words import AFTER_POSSESSIVE, LINKS
+from lexigraph.ingestion.extract.words import AFTER_POSSESSIVE, FINITE, LINKS
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -26,7 +26,6 @@ CLASSES = {
 }
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»"}
 _MAX_QUOTED_TOKENS = 12
-_FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))  # tags of verbs that make a sentence
 _IDENTIFIER = re.compile(r"(?<![\w./%-])(?:[a-zA-Z_][\w.-]*\(\d?[a-z]{0,4}\)|_*[a-zA-Z]\w*_\w+(?:\(\))?)(?![\w/])")
 
 
@@ -65,7 +64,7 @@ def _entities(tokens: Tokens, start: int, end: int, class_: str) -> Iterator[Nam
     span = range(start, end)
     if not any(c.isupper() for i in span for c in tokens.words[i]):
         return
-    verbs = (i for i in span if tokens.tags[i] in _FINITE and tokens.words[i].isalpha() and tokens.words[i].islower())
+    verbs = (i for i in span if tokens.tags[i] in FINITE and tokens.words[i].isalpha() and tokens.words[i].islower())
     if verb := next(verbs, 0):
         yield from _entities(tokens, start, verb, "")
         yield from _entities(tokens, verb + 1, end, "")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.extract.clauses import RELATIVE, Spans, children, finite, joined
 from lexigraph.ingestion.extract.names import without_open_brackets
-from lexigraph.ingestion.extract.words import listed
+from lexigraph.ingestion.extract.words import FINITE, listed
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 MAX_WORDS = 14
 
 _BREAKS = frozenset([";", "(", "[", "—", "–", "--", "...", "…", "*"])
-_FINITE = frozenset(["VBZ", "VBP", "VBD", "MD"])
 _AFTER_OBJECT = frozenset(["prep", "agent", "advmod", "npadvmod", "advcl", "prt", "dative", "punct", "acl", "relcl"])
 # prepositions that tell when or where something happened, without which it is as true
 CIRCUMSTANCES = listed("in on at from since during by until near after before")
@@ -161,14 +160,14 @@ def _lists(comma: "Token", head: "Token") -> bool:
 def _belongs(token: "Token", head: "Token", own: set[int]) -> bool:
     """Tell whether a token after an object is a part of it or says more of what its verb tells; others are misread."""
     if token.i in own:
-        if token.tag_ not in _FINITE:
+        if token.tag_ not in FINITE:
             return True
         clause = next((a for a in [token, *token.ancestors] if a.dep_ in ("relcl", "ccomp", "advcl") or a == head), head)
         return bool(clause != head)
     above, at = {a.i for a in head.ancestors}, token
     while at.head.i not in above and at.head != at:
         at = at.head
-    return bool(at.head != at and at.dep_ in _AFTER_OBJECT and token.tag_ not in _FINITE)
+    return bool(at.head != at and at.dep_ in _AFTER_OBJECT and token.tag_ not in FINITE)
 
 
 def restricted(head: "Token", spans: Spans) -> bool:

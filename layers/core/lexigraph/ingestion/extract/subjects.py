@@ -5,17 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from lexigraph.ingestion.extract.names import title_name
-from lexigraph.ingestion.extract.words import KINDS, LINKS, PERSON_KINDS, listed
+from lexigraph.ingestion.extract.words import KINDS, LINKS, MANY, PERSON, PERSON_KINDS, THING, listed
 from lexigraph.model.normalise import entity_key
 
-_PERSONAL = listed("he she him his her hers himself herself")
-_THING = listed("it its itself")
-_MANY = listed("they them their theirs themselves")
 _FIRST = listed("i me my mine myself")
 _SECOND = listed("you your yours yourself")
 _MEMBERS = listed("band team group duo trio company club family tribe people party agency association")
 _NOT_BEFORE_END = LINKS | {"the", "a", "an", "and", "in", "on", "at", "to", "with", "from"}
-PRONOUNS = _PERSONAL | _THING | _MANY | _FIRST
+PRONOUNS = PERSON | THING | MANY | _FIRST
 
 _OPENING = re.compile(rf"\W*(?:({'|'.join(sorted(PRONOUNS))})|(?:the|this)\s+([a-z]+))\b(?!\s+of\b)(?!-)", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|was|are|were)\s+(?:an?|the|one of the)\s+([^.;:()]{2,120})", re.IGNORECASE)
@@ -181,7 +178,7 @@ class Subjects:
             return others[0] if self.speaker and len(others) == 1 else ""
         if word not in PRONOUNS:
             return ""  # we: whoever wrote
-        if word in _PERSONAL:
+        if word in PERSON:
             return self.person or (self.title if self._may_be_person() else "")
         return next((name for name in (self.focus, self.title) if name and self._fits(word, name)), "")
 
@@ -196,7 +193,7 @@ class Subjects:
 
     def _fits(self, word: str, name: str) -> bool:
         class_ = self.class_of(name)
-        if word in _MANY:
+        if word in MANY:
             return class_ in ("Organization", "Group") or (name == self.title and bool(self._kinds & _MEMBERS))
         return class_ not in ("Person", "Group")
 
@@ -209,7 +206,7 @@ class Subjects:
             return self.title if self.focus == self.title and word not in KINDS else ""
         if how == "pronoun":
             name = self.pronoun(word)
-            return name if name != self.title or self.spoken_of or word.casefold() in _PERSONAL else ""
+            return name if name != self.title or self.spoken_of or word.casefold() in PERSON else ""
         return self.kind(word, described=how != "kind") if self.spoken_of or word.casefold() in self._kinds else ""
 
     def opening(self, sentence: str) -> str:

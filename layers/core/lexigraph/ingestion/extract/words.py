@@ -1,10 +1,24 @@
 """Word lists of English that the rules of local extraction use."""
 
+import re
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
 
 def listed(words: str) -> frozenset[str]:
     """Return the words of a text as a set."""
     return frozenset(words.split())
 
+
+def encodable(text: str) -> str:
+    """Return a text as UTF-8 can hold it: what is half a character becomes U+FFFD."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+THING = listed("it its itself")
+MANY = listed("they them their theirs themselves")
+PERSON = listed("he she him his her hers himself herself")
+FINITE = listed("VBZ VBP VBD MD")  # tags of verbs that make a sentence
 
 MONTHS_AND_DAYS = listed(
     """

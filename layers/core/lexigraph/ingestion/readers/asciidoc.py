@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, one_line
-from lexigraph.ingestion.readers.plain.lines import is_code, line_of
+from lexigraph.ingestion.readers.plain.lines import dedented, is_code, line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
 from lexigraph.ingestion.readers.tables import add_rows
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -156,7 +156,7 @@ class _Reader:
         elif line.startswith(" "):
             end = next((n for n in range(at, len(lines)) if not lines[n]), len(lines))
             if is_code([line_of(text) for text in lines[at:end]], introduced=True):
-                self._builder.add("\n".join(_dedented(lines[at:end])), "code")
+                self._builder.add("\n".join(dedented(lines[at:end])), "code")
             else:  # meant to go on with the item above
                 self._builder.add(self._inline(" ".join(map(str.strip, lines[at:end]))), role)
         else:
@@ -217,8 +217,3 @@ class _Reader:
 def _width(columns: str) -> int:
     """Return how many columns ``cols`` names: ``1,2,3`` or ``3*``."""
     return sum(int(many[1]) if (many := re.match(r"(\d+)\*", part.strip())) else 1 for part in columns.split(","))
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    indent = min(len(line) - len(line.lstrip()) for line in lines)
-    return [line[indent:] for line in lines]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, is_badge, numbered, one_line
 from lexigraph.ingestion.readers.plain.columns import drawn
-from lexigraph.ingestion.readers.plain.lines import line_of
+from lexigraph.ingestion.readers.plain.lines import dedented, line_of
 from lexigraph.ingestion.readers.plain.notices import is_notice
 from lexigraph.ingestion.readers.plain.reader import add_fields
 from lexigraph.ingestion.readers.tables import add_rows
@@ -127,7 +127,7 @@ class _Reader:
         below = lines[at + 1] if at + 1 < len(lines) else ""
         if line.startswith(" "):
             end = _indented(lines, at)
-            self._blocks(_dedented(lines[at:end]), role, depth + 1)
+            self._blocks(dedented(lines[at:end]), role, depth + 1)
             return end
         if explicit := _EXPLICIT.match(line):
             end = _indented(lines, at + 1)
@@ -152,11 +152,11 @@ class _Reader:
         line = lines[at]
         end = _indented(lines, at + 1)
         if field := _FIELD.match(line):
-            body = [field[2] or "", *_dedented(lines[at + 1 : end])]
+            body = [field[2] or "", *dedented(lines[at + 1 : end])]
             self._field(field[1], body, depth)
             return end
         if option := _OPTION.fullmatch(line):
-            self._defined(option[1], [option[2], *_dedented(lines[at + 1 : end])], depth)
+            self._defined(option[1], [option[2], *dedented(lines[at + 1 : end])], depth)
             return end
         found = _ITEM.match(line)
         if not found:
@@ -164,7 +164,7 @@ class _Reader:
         below = lines[at + 1] if at + 1 < len(lines) else ""
         if below and not below.startswith(" ") and not _ITEM.match(below) and line[0].isalnum():
             return 0  # a wrapped line that begins with a number
-        body = [line[found.end() :], *_dedented(lines[at + 1 : end])]
+        body = [line[found.end() :], *dedented(lines[at + 1 : end])]
         first = next((n for n, text in enumerate(body) if not text), len(body))
         head = self._joined(body[:first])
         if any(_ITEM.match(text) or _EXPLICIT.match(text) for text in body[:1]):
@@ -179,7 +179,7 @@ class _Reader:
         below = lines[at + 1] if at + 1 < len(lines) else ""
         if below.startswith(" ") and not lines[at].endswith("::"):
             end = _indented(lines, at + 1)
-            self._defined(lines[at], _dedented(lines[at + 1 : end]), depth)
+            self._defined(lines[at], dedented(lines[at + 1 : end]), depth)
             return end
         end = next((n for n in range(at + 1, len(lines)) if not lines[n] or lines[n].startswith(" ")), len(lines))
         self._paragraph(lines[at:end], role)
@@ -208,7 +208,7 @@ class _Reader:
             end = _until_blank(lines, first)  # a quoted literal block
         if end == first:
             end = len(lines)
-        self._builder.add("\n".join(_dedented(lines[first:end])), "code")
+        self._builder.add("\n".join(dedented(lines[first:end])), "code")
         self._blocks(lines[end:], role, depth + 1)
 
     def _defined(self, term: str, body: Sequence[str], depth: int) -> None:
@@ -236,7 +236,7 @@ class _Reader:
             return
         found = _DIRECTIVE.match(first)
         if found and not found[1]:
-            self._directive(_parted(found[2], found[3] or "", _dedented(lines)), role, depth)
+            self._directive(_parted(found[2], found[3] or "", dedented(lines)), role, depth)
         elif not found and is_notice(comment := "\n".join([first, *map(str.strip, lines)])):
             self._builder.add(comment, BOILERPLATE)
 
@@ -391,12 +391,6 @@ def _indented(lines: Sequence[str], at: int) -> int:
 
 def _until_blank(lines: Sequence[str], at: int) -> int:
     return next((n for n in range(at, len(lines)) if not lines[n]), len(lines))
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    """Return lines without the blanks that all have before them."""
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
-    return [line[indent:] for line in lines]
 
 
 def _parted(name: str, arguments: str, lines: Sequence[str]) -> _Directive:

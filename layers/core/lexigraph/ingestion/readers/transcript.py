@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, one_line
+from lexigraph.ingestion.readers.plain.lines import ends_sentence
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
@@ -30,7 +31,6 @@ _NAME = re.compile(
 )
 _CAPITALS = re.compile(r"[^\W\d_a-z][^\W_a-z.'’-]*(?: [^\W_a-z.'’-]+)*")
 _ASIDE = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
-_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ def _paragraphs(pieces: Iterator[_Said]) -> Iterator[_Said]:
     length = 0
     for piece in pieces:
         if held:
-            ended = bool(_ENDED.search(held[-1].text))
+            ended = ends_sentence(held[-1].text)
             full = length >= (_LEAST if ended else _MOST)
             paused = ended and piece.start - held[-1].start > _PAUSE
             if full or paused or piece.speaker != held[0].speaker or piece.new:

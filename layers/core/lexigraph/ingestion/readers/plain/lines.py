@@ -171,6 +171,12 @@ def number_of(text: str) -> int:
     return _ROMAN.index(found[1]) + 1 if found[1] in _ROMAN else ord(found[1][0]) - ord("a") + 1
 
 
+def dedented(lines: Sequence[str]) -> list[str]:
+    """Return lines without the blanks that all have before them."""
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+    return [line[indent:] for line in lines]
+
+
 def ends_sentence(text: str) -> bool:
     """Tell whether a text ends with a full stop or the like."""
     return bool(_SENTENCE_END.search(text))
