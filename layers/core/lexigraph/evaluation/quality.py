@@ -60,8 +60,7 @@ class Quality:
 
 def ranked_documents(results: SearchResults) -> tuple[str, ...]:
     """Return the ids of the documents, each at the place of its best statement."""
-    scored = [(s.score, str(r.source.metadata.get("id", r.source.uri))) for r in results.results for s in r.statements]
-    return tuple(dict.fromkeys(document for _, document in sorted(scored, key=lambda pair: -pair[0])))
+    return tuple(dict.fromkeys(handed.document for handed in handed_over(results)))
 
 
 def ask(
