@@ -50,7 +50,7 @@ OWNER = Tenant("default")
 LEASES_OUT = 120.0  # seconds after which nobody holds a lease that nobody renews
 _STUCK_SECONDS, _ENDS_SECONDS = 2.0, 120.0
 _DELIVERIES = 5  # of a message, before it is a dead letter
-_BUCKET, _INBOX = "artefacts", "inbox"
+_INBOX = "inbox"
 
 
 def open_all(settings: Settings) -> Stores:
@@ -108,7 +108,7 @@ class World:
 
     def save(self, *, look: bool = True) -> Snapshot:
         """Keep the present state of all stores; ``look`` at it, too."""
-        aws = self.cloud.saved(f"lexigraph-{self.cloud.port}", f"{_BUCKET}-{self.cloud.port}")
+        aws = self.cloud.saved(f"lexigraph-{self.cloud.port}", f"artefacts-{self.cloud.port}")
         kept = copy_of(self.neptune.graph), self.collection.saved(), aws
         return Snapshot(*kept, self.content() if look else {}, self.seen() if look else None)
 
@@ -332,7 +332,6 @@ def disturbed_world(folder: Path, *, delay: int = 1) -> Iterator[World]:
         neptune = stack.enter_context(NeptuneStandIn())
         collection = stack.enter_context(OpenSearchServer(delay=delay))
         cloud = stack.enter_context(Cloud({}))
-        table = cloud.dynamodb(f"lexigraph-{cloud.port}")
         inbox = f"{_INBOX}-{cloud.port}"
         at = cloud.s3(inbox)
         cloud.client("s3").put_bucket_versioning(Bucket=inbox, VersioningConfiguration={"Status": "Enabled"})
@@ -345,12 +344,9 @@ def disturbed_world(folder: Path, *, delay: int = 1) -> Iterator[World]:
             "POWERTOOLS_TRACE_DISABLED": "true",
             "LEXIGRAPH_DATA": str(folder),
             "LEXIGRAPH_INBOX": at,
-            "LEXIGRAPH_ARTEFACT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "work"),
-            "LEXIGRAPH_DOCUMENT_STORE": cloud.s3(f"{_BUCKET}-{cloud.port}", "documents"),
+            **cloud.stores(),
             "LEXIGRAPH_GRAPH_STORE": neptune.connection,
             "LEXIGRAPH_VECTOR_STORE": collection.connection,
-            "LEXIGRAPH_REGISTRY": table,
-            "LEXIGRAPH_CACHE": table,
             "LEXIGRAPH_WORKFLOW": arn,
         }
         stack.callback(_forget)

@@ -109,8 +109,7 @@ def deployed(
             **environment,
         }
         if aws:
-            os.environ["LEXIGRAPH_REGISTRY"] = os.environ["LEXIGRAPH_CACHE"] = cloud.dynamodb(f"lexigraph-{cloud.port}")
-            os.environ["LEXIGRAPH_DOCUMENT_STORE"] = cloud.s3(f"artefacts-{cloud.port}", "documents")
+            os.environ |= cloud.stores()
         arns = {name: cloud.arn(name) for name in FUNCTIONS}
         with cloud.state_machine(definition(arns), carried_out=carried_out) as arn:
             os.environ["LEXIGRAPH_WORKFLOW"] = arn

@@ -123,6 +123,16 @@ class AwsServer(LoopbackServer):
             self._made.add(f"s3 {bucket}")
         return f"s3://{bucket}/{prefix}?region={REGION}&endpoint={self.url}"
 
+    def stores(self) -> dict[str, str]:
+        """Return the settings by which registry, cache, documents and artefacts lie here, under names of this server."""
+        registry, bucket = self.dynamodb(f"lexigraph-{self.port}"), f"artefacts-{self.port}"  # moto keeps them
+        return {
+            "LEXIGRAPH_REGISTRY": registry,
+            "LEXIGRAPH_CACHE": registry,
+            "LEXIGRAPH_DOCUMENT_STORE": self.s3(bucket, "documents"),
+            "LEXIGRAPH_ARTEFACT_STORE": self.s3(bucket, "work"),
+        }
+
     def client(self, service: str) -> Any:
         """A boto3 client, for what a test looks at behind the stores."""
         if service not in self._clients:

@@ -33,7 +33,6 @@ def aws_deployment(**settings: str) -> Iterator[dict[str, str]]:
         vectors = stack.enter_context(OpenSearchServer())
         aws = stack.enter_context(AwsServer())
         bedrock = stack.enter_context(BedrockServer(_model))
-        registry, artefacts = aws.dynamodb(f"lexigraph-{aws.port}"), f"artefacts-{aws.port}"  # moto keeps them
         environment = {
             **ENVIRONMENT,
             "AWS_REGION": REGION,
@@ -41,10 +40,7 @@ def aws_deployment(**settings: str) -> Iterator[dict[str, str]]:
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": bedrock.url,
             "LEXIGRAPH_GRAPH_STORE": neptune.connection,
             "LEXIGRAPH_VECTOR_STORE": vectors.connection,
-            "LEXIGRAPH_REGISTRY": registry,
-            "LEXIGRAPH_CACHE": registry,
-            "LEXIGRAPH_DOCUMENT_STORE": aws.s3(artefacts, "documents"),
-            "LEXIGRAPH_ARTEFACT_STORE": aws.s3(artefacts, "work"),
+            **aws.stores(),
             "LEXIGRAPH_EMBEDDING_MODEL": "bedrock:amazon.titan-embed-text-v2:0",
             "LEXIGRAPH_LLM": "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0",
             "LEXIGRAPH_RELATIONS": "false",

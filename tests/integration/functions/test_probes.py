@@ -75,8 +75,8 @@ def services() -> Iterator[Services]:
         neptune = stack.enter_context(NeptuneStandIn())
         vectors, aws = stack.enter_context(OpenSearchServer()), stack.enter_context(AwsServer())
         bedrock = stack.enter_context(BedrockServer(model))
-        registry, artefacts = aws.dynamodb(f"lexigraph-{aws.port}"), f"artefacts-{aws.port}"
-        made.append(Services(neptune, vectors, aws, bedrock, registry, stack))
+        stores = aws.stores()
+        made.append(Services(neptune, vectors, aws, bedrock, stores["LEXIGRAPH_REGISTRY"], stack))
         environment = {
             **ENVIRONMENT,
             "AWS_REGION": REGION,
@@ -86,10 +86,7 @@ def services() -> Iterator[Services]:
             "POWERTOOLS_LOG_LEVEL": "CRITICAL",
             "LEXIGRAPH_GRAPH_STORE": neptune.connection,
             "LEXIGRAPH_VECTOR_STORE": vectors.connection,
-            "LEXIGRAPH_REGISTRY": registry,
-            "LEXIGRAPH_CACHE": registry,
-            "LEXIGRAPH_DOCUMENT_STORE": aws.s3(artefacts, "documents"),
-            "LEXIGRAPH_ARTEFACT_STORE": aws.s3(artefacts, "work"),
+            **stores,
             "LEXIGRAPH_EMBEDDING_MODEL": "bedrock:amazon.titan-embed-text-v2:0",
             "LEXIGRAPH_LLM": "bedrock:global.anthropic.claude-haiku-4-5-20251001-v1:0",
             "LEXIGRAPH_RERANKER": "bedrock",
