@@ -207,7 +207,8 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
     one.check()
     source.locator("a.title").click()
     one.page.locator("mark").first.wait_for()
-    told = server.client.post("/query", json={"question": "Who wrote script on the wall?", "retriever": "traversal"}).json()["sources"]
+    asked = {"question": "Who wrote script on the wall?", "retriever": "traversal"}
+    told = server.client.post("/query", json=asked).json()["sources"]
     expected = next(s["text"] for s in told if "wrote <script>" in s["text"])
     assert "".join(one.page.locator("mark").all_text_contents()) == expected
     expect(one.page.get_by_role("heading", level=1)).to_contain_text("<img src=x onerror=")

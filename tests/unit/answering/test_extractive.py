@@ -451,10 +451,10 @@ def test_what_stands_below_the_term_that_is_asked_of_is_quoted_in_its_order_and_
 
 def test_a_dash_parts_a_term_from_what_it_means(results):
     found = results(
-        ("types.md", "FrozenDeep - Makes all of an object frozen.", 0.6),
-        ("types.md", "ThawedDeep - The reverse of FrozenDeep.", 0.7),
+        ("types.md", "Helpers: FrozenDeep - Makes all of an object frozen.", 0.5),
+        ("types.md", "Helpers: ThawedDeep - The reverse of FrozenDeep.", 0.9),
     )
-    assert "FrozenDeep - Makes all of an object frozen." in texts("What is FrozenDeep?", found)
+    assert "Helpers: FrozenDeep - Makes all of an object frozen." in texts("What is FrozenDeep?", found)
 
 
 @pytest.mark.parametrize("resolved", ["S2 glows.", "S2: It glows.", "The [S2 glows.", "[S2] glows.", "s2, S3 glows."])

@@ -269,7 +269,7 @@ def _settings(question: str, found: Sequence[Candidate]) -> frozenset[str]:
 def _terms(c: Candidate) -> list[str]:
     """Return the terms, headings and signatures that a statement stands below."""
     *above, said = (c.citation.resolved or c.citation.text).split(": ")
-    dashed = _DASHED.match(above[0] if above else said)
+    dashed = _DASHED.match(said)
     return [term for term in (*above, dashed[0] if dashed else "") if 0 < len(term) <= _OF_A_TERM]
 
 

@@ -76,6 +76,14 @@ def test_code_keeps_the_end_of_the_sentence_that_it_stands_in():
     assert code.text[said.start : said.end] == said.original
 
 
+def test_what_announces_the_next_code_is_no_end_of_the_sentence_before_it():
+    text = "Are options grouped?\n\n```\nquill -abc\n```\n\nif they are not:\n\n```\nquill -a -b\n```\n"
+    assert [said.value for said in verbatim(whole(text))] == [
+        "Are options grouped?\nquill -abc",
+        "Are options grouped? if they are not:\nquill -a -b",
+    ]
+
+
 def test_code_that_answers_a_question_has_that_before_what_announces_it():
     said = verbatim(whole("3. How do I stop it?\n\nType:\n\n    quill stop\n\nOthers prefer:\n\n    quill end\n"))
     assert [s.value for s in said] == ["How do I stop it? Type:\nquill stop", "How do I stop it? Others prefer:\nquill end"]

@@ -49,6 +49,8 @@ def test_badges_say_nothing_and_other_pictures_what_they_show() -> None:
 
 def test_a_line_in_bold_is_a_heading_and_a_sentence_in_bold_is_none() -> None:
     source = """\
+**For potters**
+
 # Kiln
 
 **Examples**
@@ -68,6 +70,7 @@ Fire it slowly.
 Dip them twice.
 """
     assert parts(source) == [
+        ("paragraph", "", "For potters"),
         ("paragraph", "Kiln > Examples", "Fire it slowly."),
         ("paragraph", "Kiln > Examples", "Never open it hot."),
         ("paragraph", "Kiln > Examples", "Woods:"),

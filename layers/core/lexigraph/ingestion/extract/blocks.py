@@ -84,8 +84,12 @@ def announces(sentence: str) -> bool:
 
 
 def tail(text: str, part: Block) -> int:
-    """Return where in a part of a text the sentence ends that began before the code above it; its start if there is none."""
-    spans = sentences(text, part.start, part.end) if _TAIL.match(text, part.start) else []
+    """Return where in a part of a text the sentence ends that began before the code above it; its start if there is none.
+
+    What announces the next code, "if disabled:", does not speak of the code above.
+    """
+    goes_on = _TAIL.match(text, part.start) and not _announces(text, part)
+    spans = sentences(text, part.start, part.end) if goes_on else []
     return spans[0][1] if spans else part.start
 
 

@@ -130,6 +130,7 @@ class _Walk:
         self._header: list[str] = []
         self._cells: list[str] = []
         self._in_head = self._in_table = False
+        self._headed = False  # a line in bold above the first heading is no title
 
     def over(self, tokens: Sequence["Token"]) -> None:
         level = at = 0
@@ -138,14 +139,14 @@ class _Walk:
             at += 1
             match token.type:
                 case "heading_open":
-                    level = int(token.tag[1])
+                    level, self._headed = int(token.tag[1]), True
                 case "heading_close":
                     level = 0
                 case "inline" if level:
                     self._builder.heading(level, _HEADING_ID.sub("", _inline(token)))
                 case "inline" if self._in_table:
                     self._cells.append(" ".join(_inline(token).split()))
-                case "inline" if token.level == 1 and _is_bold_heading(token):
+                case "inline" if self._headed and token.level == 1 and _is_bold_heading(token):
                     self._builder.heading(_LOWEST, _inline(token))
                 case "inline":
                     self._paragraph(_inline(token))
