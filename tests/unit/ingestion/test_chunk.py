@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from lexigraph.ingestion.chunk import chunk, content_cuts
 from lexigraph.ingestion.load import FileItem, load, scan
+from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.model.document import Block, ChunkText, LoadedDocument
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.tokens import count_tokens
@@ -224,6 +225,17 @@ def test_code_is_cut_at_blank_lines_where_there_are_any() -> None:
     assert [function for c in made for function in c.text.split("\n\n")] == functions
 
 
+def test_the_end_of_a_block_takes_no_heading_from_above_its_beginning() -> None:
+    stanzas = [f"boat --depth {n}\nboat --length {n} --width {n}" for n in range(20)]
+    file = f"# Boat\n\nA boat floats.\n\n## Use\n\n```\n{(chr(10) * 2).join(stanzas)}\n```\n\n## See\n\nIt has oars.\n"
+    parsed = read_markdown(file.encode(), load_settings())
+    source = LoadedDocument("file:///boat.md", parsed.title, parsed.text, parsed.blocks, "f")
+    for max_tokens in range(40, 120, 4):
+        made = chunk(source, max_tokens=max_tokens, overlap=0)
+        assert_all_there(source, made)
+        assert all(count_tokens(c.text) <= max_tokens for c in made)
+
+
 def test_code_is_cut_between_lines() -> None:
     lines = [f"  value_{n} = compute({n * 7})  # step" for n in range(200)]
     made = chunk(document(("code", (), "\n".join(lines))))
@@ -272,8 +284,9 @@ print(len(chunk(LoadedDocument("u", "t", text, (Block(0, len(text)),), "f"))) > 
 
 
 def assert_all_there(source: LoadedDocument, chunks: Sequence[ChunkText]) -> None:
-    """Every chunk is a stretch of the document, none is blank, and together they hold the text of all blocks."""
+    """Every chunk is a stretch of the document behind the one before, none is blank, and together they hold all blocks."""
     covered = bytearray(len(source.text))
+    assert all(a.end <= b.start for a, b in pairwise(chunks))
     for seq, made in enumerate(chunks):
         assert made.seq == seq
         assert made.text == source.text[made.start : made.end]

@@ -189,8 +189,10 @@ def _made(
     said = [block for block in held if block.role != BOILERPLATE]
     headings = said[0].headings[: min(_shared(said[0], block) for block in said)]
     start, end = atoms[first].start, atoms[last - 1].end
-    # several sections: the headings that they do not share stand in the text
+    # several sections: the headings that they do not share stand in the text, but for one above what an earlier chunk holds
     above = document.blocks[atoms[first].block - 1].end if atoms[first].block else 0
+    if first and atoms[first - 1].block == atoms[first].block:
+        above = atoms[first - 1].end
     for heading in reversed(said[0].headings[len(headings) :]):
         if (at := text.rfind(heading, above, start)) >= 0:
             start = at
