@@ -449,6 +449,22 @@ def test_what_stands_below_the_term_that_is_asked_of_is_quoted_in_its_order_and_
     assert quotation(asked, answer[0]) == f"[dot] {said[0]} [S1]"
 
 
+def test_code_is_below_the_term_asked_of_only_where_it_stands_beside_what_is_said_of_it(results):
+    lines = [
+        ("Install it like this:\n", "npm install", "code", "chunk:0", 0.8),
+        ("dot: ", "Matches hidden files.", "prose", "chunk:1", 0.9),
+        ("For example:\n", "match --dot", "code", "chunk:1", 0.3),
+        ("case: ", "Sets the case.", "prose", "chunk:2", 0.3),
+        ("In Windows:\n", "copy --all", "code", "chunk:2", 0.3),
+    ]
+    found = results(*(("cli.md", lead + text, score) for lead, text, *_, score in lines))
+    told = tuple(
+        replace(r, topic="Options", statements=(replace(r.statements[0], original=text, kind=kind, chunk_id=chunk),))
+        for r, (_, text, kind, chunk, _) in zip(found.results, lines, strict=True)
+    )
+    assert texts("What does dot do?", replace(found, results=told)) == ["Matches hidden files.", "match --dot"]
+
+
 def test_a_dash_parts_a_term_from_what_it_means(results):
     found = results(
         ("types.md", "Helpers: FrozenDeep - Makes all of an object frozen.", 0.5),

@@ -206,8 +206,10 @@ class _Selection:
         """Quote what stands below a heading or term that is what the question asks of, in the order of the document."""
         if not (name := _heading(told)) or not self.asked.is_of(name):
             return
-        here = (c for c in self.order if (c.home, c.heading) == (told.home, told.heading))
-        below = [c for c in here if c.citation.kind != "prose" or _heading(c) == name]
+        below = [c for c in self.order if c.home == told.home and _heading(c) == name]
+        first, passages = min(map(_in_text, below)), {c.passage for c in below}
+        # code knows the sentence that leads to it, and not the heading: it stands beside what does
+        below += [c for c in self.order if c.citation.kind != "prose" and c.passage in passages and _in_text(c) > first]
         for c in sorted(below, key=_in_text)[:_SECTION]:
             self._take(c)
         places = [at for at, group in enumerate(self.chosen) if group[0] in below]
