@@ -38,6 +38,9 @@ _FEW_EXECUTIONS = 50
 # quotas by service and code: VPCs and gateway endpoints per region
 _VPCS, _GATEWAYS = ("vpc", "L-F678F1CE"), ("vpc", "L-1B52E74A")
 _INSTANCE = "db.serverless"
+_ADDRESSES = 20  # free ones in a subnet: docs/deploy.md
+# by attributes of a network, how they are turned on
+_OPTIONS = {"enableDnsSupport": "enable-dns-support", "enableDnsHostnames": "enable-dns-hostnames"}
 _MODEL_SECONDS = 30.0
 # states of a stack from which it cannot be updated, and what helps
 _STUCK = {
@@ -82,6 +85,7 @@ def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> 
     ):
         yield from _looked(what, look)
     if profile.vpc:
+        yield from _looked("network", lambda: _network(account, profile), level="warning")
         yield from _looked("endpoints", lambda: _endpoints(account, profile), level="warning")
     # of elastic addresses, which most accounts have few of, it needs none
     for what, look in (
@@ -283,13 +287,66 @@ def _gateways(account: Account, profile: Profile) -> Iterator[Finding]:
         yield _against(account, "gateways", "gateway endpoints of the region", used, most, 2, _GATEWAYS)
 
 
+def _made(profile: Profile) -> list[str]:
+    """Return the interface endpoints that a deployment makes."""
+    if profile.endpoints == "own":
+        return [*ENDPOINTS, *([RERANK_ENDPOINT] if profile.reranks else [])]
+    return [] if profile.collections_endpoint else [ENDPOINTS[-1]]
+
+
+def _network(account: Account, profile: Profile) -> Iterator[Finding]:
+    """Look at a network that is there: CloudFormation would find out one thing at a time, and take all back each time."""
+    ec2, wanted = account.client("ec2"), profile.subnets.split(",")
+    there = ec2.describe_subnets(Filters=[{"Name": "subnet-id", "Values": wanted}])["Subnets"]
+    subnets = {str(subnet["SubnetId"]): subnet for subnet in there if subnet["VpcId"] == profile.vpc}
+    if strange := [name for name in wanted if name not in subnets]:
+        told = f"{profile.vpc} has no {', '.join(strange)} in this account and region"
+        yield Finding("network", "error", told, "look at SET=vpc=... subnets=... and REGION")
+        return
+    zones, made = [str(subnets[name]["AvailabilityZone"]) for name in wanted], _made(profile)
+    findings = []
+    if len(set(zones)) < ZONES or len(set(zones[: profile.endpoint_zones])) < profile.endpoint_zones:
+        remedy = f"name {ZONES} or more in different zones, these first"
+        findings.append(Finding("network", "error", f"the subnets are in {', '.join(zones)}", remedy))
+    owner = str(subnets[wanted[0]].get("OwnerId", account.number))
+    if made and owner != account.number:
+        told = f"account {owner} shares {profile.vpc} with this one, and alone may make endpoints in it"
+        remedy = "have them made there: SET=endpoints=existing collections_endpoint=vpce-..."
+        findings.append(Finding("network", "error", told, remedy))
+    for name in ("enableDnsSupport", "enableDnsHostnames"):
+        found = ec2.describe_vpc_attribute(VpcId=profile.vpc, Attribute=name)
+        if not found[f"E{name[1:]}"]["Value"]:
+            remedy = f"aws ec2 modify-vpc-attribute --vpc-id {profile.vpc} --{_OPTIONS[name]} --region {account.region}"
+            findings.append(Finding("network", "error", f"{profile.vpc} has {name} off, which endpoints need", remedy))
+    of_service = {"Neptune Serverless": (zones, _instance_zones(account, profile.neptune_version))}
+    offered = {
+        found["ServiceName"].rpartition(".")[2]: set(found["AvailabilityZones"]) for found in _services(account, made)
+    }
+    of_service |= {name: (zones[: profile.endpoint_zones], offered.get(name, set())) for name in made}
+    for name, (needed, has) in of_service.items():
+        if lacking := [zone for zone in needed if zone not in has]:
+            remedy = "name other subnets; the first ones are those of the endpoints"
+            findings.append(Finding("network", "error", f"{', '.join(lacking)}: no {name} there", remedy))
+    few = [f"{name} has {subnets[name]['AvailableIpAddressCount']}" for name in wanted if _is_small(subnets[name])]
+    if few and not account.stack(profile.stack("network")):
+        told = f"few free addresses: {', '.join(few)}"
+        findings.append(
+            Finding("network", "warning", told, f"some {_ADDRESSES} each let functions, Neptune and endpoints in")
+        )
+    yield from findings or [Finding("network", "ok", f"{profile.vpc}: {len(wanted)} subnets in {', '.join(zones)}")]
+
+
+def _is_small(subnet: Mapping[str, Any]) -> bool:
+    return int(subnet["AvailableIpAddressCount"]) < _ADDRESSES
+
+
 def _endpoints(account: Account, profile: Profile) -> Iterator[Finding]:
     """Look at the endpoints of a network that is there: those to be used, and those in the way of what is to be made."""
     pages = account.client("ec2").get_paginator("describe_vpc_endpoints")
     asked = pages.paginate(Filters=[{"Name": "vpc-id", "Values": [profile.vpc]}])
     there = [(endpoint["ServiceName"].rpartition(".")[2], endpoint) for page in asked for endpoint in page["VpcEndpoints"]]
     needed = ["s3", "dynamodb", *ENDPOINTS, *([RERANK_ENDPOINT] if profile.reranks else [])]
-    made = needed if profile.endpoints == "own" else [] if profile.collections_endpoint else [ENDPOINTS[-1]]
+    made = needed if profile.endpoints == "own" else _made(profile)
     used = [name for name in needed if name not in made]
     findings = []
     if missing := [name for name in used if name not in dict(there)]:
@@ -399,10 +456,8 @@ def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
     zones = sorted(zone["ZoneName"] for zone in ec2.describe_availability_zones(Filters=kind)["AvailabilityZones"])
     wanted = profile.zones.split(",") if profile.zones else zones[:ZONES]
     of_service = {"Neptune Serverless": _instance_zones(account, profile.neptune_version)}
-    needed = (*ENDPOINTS, RERANK_ENDPOINT) if profile.reranks else ENDPOINTS
-    names = [f"com.amazonaws.{account.region}.{name}" for name in needed]
-    filters = [{"Name": "service-name", "Values": names}]
-    services = ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]
+    names = [f"com.amazonaws.{account.region}.{name}" for name in _made(profile)]
+    services = _services(account, _made(profile))
     for found in services:
         of_service[found["ServiceName"]] = set(found["AvailabilityZones"])
     if missing := [name for name in names if name not in of_service]:
@@ -422,6 +477,13 @@ def _zones(account: Account, profile: Profile) -> Iterator[Finding]:
     else:
         fixed = ",".join(everywhere[:ZONES])
         yield Finding("zones", "error", told, f"deploy with SET=zones={fixed}; a network that is there keeps its zones")
+
+
+def _services(account: Account, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what the region tells of the endpoint services with these names; those that it has not are left out."""
+    values = [f"com.amazonaws.{account.region}.{name}" for name in names]
+    filters = [{"Name": "service-name", "Values": values}]
+    return list(account.client("ec2").describe_vpc_endpoint_services(Filters=filters)["ServiceDetails"]) if names else []
 
 
 def _instance_zones(account: Account, version: str) -> set[str]:

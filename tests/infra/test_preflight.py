@@ -14,7 +14,7 @@ from infra.live.account import Account
 from infra.live.given import given
 from infra.live.preflight import Finding, examine
 from infra.settings import PROFILES, Profile, profile_of, settings_of
-from tests.infra.conftest import CHOSEN, PLACED
+from tests.infra.conftest import CHOSEN, PLACED, SUBNETS
 from tests.infra.templates import Templates
 from tests.standins.account import AccountServer, Refusal
 from tests.standins.aws_server import ENVIRONMENT
@@ -436,6 +436,70 @@ def network(**policies: dict[str, Any]) -> dict[str, Any]:
             for name, statement in policies.items()
         ]
     }
+
+
+def subnets(*places: tuple[str, str, int], **more: str) -> dict[str, Any]:
+    """Subnets of the network: the zone's letter, the network that each is in, and its free addresses."""
+    return {
+        "Subnets": [
+            {
+                "SubnetId": name,
+                "VpcId": vpc,
+                "AvailabilityZone": f"{REGION}{letter}",
+                "AvailableIpAddressCount": free,
+                "OwnerId": "123456789012",
+                **more,
+            }
+            for name, (letter, vpc, free) in zip(SUBNETS, places, strict=False)
+        ]
+    }
+
+
+VPC = PLACED["vpc"]
+FIT = subnets(("a", VPC, 200), ("b", VPC, 200))
+DNS_ON = {"EnableDnsSupport": {"Value": True}, "EnableDnsHostnames": {"Value": True}}
+
+
+@pytest.mark.parametrize(
+    ("what", "instead", "level", "evidence", "remedy"),
+    [
+        ("ec2 DescribeSubnets", FIT, "ok", "2 subnets in us-west-2a, us-west-2b", ""),
+        ("ec2 DescribeSubnets", subnets(("a", VPC, 9)), "error", f"has no {SUBNETS[1]} in this account", "REGION"),
+        ("ec2 DescribeSubnets", subnets(("a", VPC, 9), ("b", "vpc-1", 9)), "error", f"has no {SUBNETS[1]}", "REGION"),
+        ("ec2 DescribeSubnets", subnets(("a", VPC, 99), ("a", VPC, 99)), "error", "us-west-2a, us-west-2a", "zones"),
+        ("ec2 DescribeSubnets", subnets(("a", VPC, 99), ("b", VPC, 9)), "warning", f"{SUBNETS[1]} has 9", "some 20"),
+        (
+            "ec2 DescribeSubnets",
+            subnets(("a", VPC, 99), ("b", VPC, 99), OwnerId="210987654321"),
+            "error",
+            "account 210987654321 shares",
+            "SET=endpoints=existing collections_endpoint=vpce-",
+        ),
+        (
+            "ec2 DescribeVpcAttribute",
+            {**DNS_ON, "EnableDnsHostnames": {"Value": False}},
+            "error",
+            "enableDnsHostnames off",
+            f"aws ec2 modify-vpc-attribute --vpc-id {VPC} --enable-dns-hostnames",
+        ),
+        (
+            "ec2 DescribeVpcEndpointServices",
+            endpoints(aoss_data=f"{REGION}a"),
+            "error",
+            "us-west-2a: no aoss-data there",
+            "other subnets",
+        ),
+        ("ec2 DescribeVpcAttribute", Refusal("UnauthorizedOperation", SECRET), "warning", "could not be checked", ""),
+    ],
+)
+def test_a_network_that_is_there_is_looked_at_before_cloudformation_meets_it(
+    account: AccountServer, what: str, instead: Any, level: str, evidence: str, remedy: str
+) -> None:
+    account.answers |= {"ec2 DescribeSubnets": FIT, "ec2 DescribeVpcAttribute": DNS_ON, what: instead}
+    (finding,) = [f for f in found(profile_of(PLACED)) if f.name == "network"]
+    assert finding.level == level
+    assert evidence in finding.evidence
+    assert remedy in finding.remedy
 
 
 THERE = {**PLACED, "endpoints": "existing", "route_tables": ""}
