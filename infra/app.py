@@ -24,6 +24,8 @@ def build(app: App) -> Profile:
     """
     context = {name: app.node.try_get_context(name) for name in ("profile", *CHANGEABLE)}
     profile = profile_of({name: value for name, value in context.items() if value is not None})
+    if profile.qualifier:
+        app.node.set_context("@aws-cdk/core:bootstrapQualifier", profile.qualifier)
     for key, value in (("lexigraph", profile.id), *(pair.split("=", 1) for pair in profile.tags.split(",") if pair)):
         # CloudFormation changes no tag of a collection: it would make another, and cannot, as the name is taken
         Tags.of(app).add(key, value, exclude_resource_types=["AWS::OpenSearchServerless::Collection"])

@@ -22,6 +22,7 @@ class Profile:
     # where and by what name
     suffix: str = ""  # of all names that are fixed, for several deployments in an account and region; `-c name=...`
     boundary: str = ""  # of all roles: the ARN of a policy, or its name in this account
+    qualifier: str = ""  # of the bootstrap stack of the CDK; empty: its own
     protect: bool = False  # stacks cannot be deleted before that is turned off
     # who asks, and by what name
     iam: bool = False  # a second address, for who signs with IAM
@@ -127,12 +128,13 @@ LONGEST_SUFFIX = 10
 # how ids of a network begin, by what names them
 _IDS = {"vpc": "vpc", "subnets": "subnet", "route_tables": "rtb", "collections_endpoint": "vpce"}
 _BOUNDARY = re.compile(r"arn:aws[\w-]*:iam::(?:\d{12}|aws):policy/[\w+=,.@/-]+|[\w+=,.@/-]{1,128}")
+_QUALIFIER = re.compile(r"[A-Za-z0-9_-]{1,10}")  # as the template of the bootstrap stack has it
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "name boundary protect iam iam_accounts domain certificate vpc subnets route_tables endpoints collections_endpoint "
-    "neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes zones endpoint_zones "
-    "concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
+    "name boundary qualifier protect iam iam_accounts domain certificate vpc subnets route_tables endpoints "
+    "collections_endpoint neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes "
+    "zones endpoint_zones concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
     "extraction_file tracing budget tags alarm_email data"
 ).split()
 _FIELDS = {"name": "suffix"}  # where they are called otherwise than on the command line
@@ -201,6 +203,8 @@ def _check_names(profile: Profile) -> None:
         )
     if profile.boundary and not _BOUNDARY.fullmatch(profile.boundary):
         raise ValueError(f"boundary {profile.boundary!r}: give the ARN of a policy, or the name of one in this account")
+    if profile.qualifier and not _QUALIFIER.fullmatch(profile.qualifier):
+        raise ValueError(f"qualifier {profile.qualifier!r}: at most 10 of letters, digits, - and _, as of `cdk bootstrap`")
 
 
 def settings_of(profile: Profile) -> dict[str, Any]:

@@ -24,12 +24,14 @@ def deploy(asked: Given, account: Account, *, bootstrapped: bool) -> None:
     """Bootstrap, synthesize and deploy. Raise :class:`Failed` when one of them fails, ``RuntimeError`` for a bad profile."""
     if not bootstrapped:
         with step("cdk bootstrap"):
-            shown(CDK, "bootstrap", f"aws://{account.number}/{account.region}", *_QUIET, environment=account.environment)
+            place = f"aws://{account.number}/{account.region}"
+            options = preflight.bootstrap_options(asked.profile)
+            shown(CDK, "bootstrap", place, *options, *_QUIET, environment=account.environment)
     with step("synthesize, with the layers of the functions"):
         assembly = synthesize(asked.profile.name, OUT / asked.profile.name, **asked.context)
-    options = ("--all", "--require-approval", "never", "--concurrency", "3")
+    how = ("--all", "--require-approval", "never", "--concurrency", "3")
     with step("cdk deploy"):
-        shown(CDK, "deploy", "--app", str(assembly), *options, *_QUIET, environment=account.environment)
+        shown(CDK, "deploy", "--app", str(assembly), *how, *_QUIET, environment=account.environment)
 
 
 def main() -> int:

@@ -13,6 +13,8 @@ from typing import Any
 from infra.layers import ROOT
 from infra.settings import CHANGEABLE, PROFILES, Profile, profile_of
 
+_QUALIFIER = "@aws-cdk/core:bootstrapQualifier"  # what the CDK calls the setting `qualifier`
+
 
 @dataclass(frozen=True)
 class Given:
@@ -64,4 +66,6 @@ def given(about: str, arguments: list[str] | None = None) -> Given:
 def _of_file() -> dict[str, str]:
     """Return the settings in the context of ``cdk.json``, which the CDK reads by itself."""
     context = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]
-    return {name: str(context[name]) for name in CHANGEABLE if name in context}
+    named = {name: str(context[name]) for name in CHANGEABLE if name in context}
+    own = context.get(_QUALIFIER)
+    return {"qualifier": str(own), **named} if own else named

@@ -31,7 +31,8 @@ from lexigraph.settings import load_settings
 Level = Literal["ok", "warning", "error"]
 ENDPOINTS = ("bedrock-runtime", "aoss-data")  # interface endpoints of the network stack
 RERANK_ENDPOINT = "bedrock-agent-runtime"  # where a model of Bedrock reranks
-BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
+BOOTSTRAP = "/cdk-bootstrap/{}/version"
+_OF_CDK = "hnb659fds"  # the qualifier where nobody chose one
 _LEAST_BOOTSTRAP = 8
 _UNRESERVED = 100  # executions that Lambda keeps for functions without a reserve
 _FEW_EXECUTIONS = 50
@@ -74,7 +75,7 @@ def examine(account: Account, profile: Profile, named: Collection[str] = ()) -> 
             return
     name = profile.prefix
     for what, look in (
-        ("bootstrap", lambda: _bootstrap(account)),
+        ("bootstrap", lambda: _bootstrap(account, profile)),
         ("stacks", lambda: _stacks(account, name)),
         ("settings", lambda: _settings(account, profile, named)),
         ("alarms", lambda: _alarms(profile)),
@@ -144,19 +145,35 @@ def _region(account: Account) -> Iterator[Finding]:
         yield Finding("region", "ok", account.region)
 
 
-def _bootstrap(account: Account) -> Iterator[Finding]:
+def bootstrap_options(profile: Profile) -> list[str]:
+    """Return what `cdk bootstrap` is told beside the account, so that its roles are within the bounds of ours."""
+    own = profile.boundary.partition(":policy/")[2] or profile.boundary  # it wants the name of one in the account
+    bounds = ["--custom-permissions-boundary", own] if own and ":iam::aws:" not in profile.boundary else []
+    # in the stack of another qualifier it would rename the roles by which others deploy
+    apart = ["--qualifier", profile.qualifier, "--toolkit-stack-name", f"CDKToolkit-{profile.qualifier}"]
+    return [*(apart if profile.qualifier else []), *bounds]
+
+
+def _bootstrap(account: Account, profile: Profile) -> Iterator[Finding]:
+    place = BOOTSTRAP.format(profile.qualifier or _OF_CDK)
     try:
-        version = int(account.client("ssm").get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"])
+        version = int(account.client("ssm").get_parameter(Name=place)["Parameter"]["Value"])
     except Exception as error:
         if code_of(error) != "ParameterNotFound":
             raise
         version = 0
-    command = f"npx cdk bootstrap aws://{account.number}/{account.region}"
-    if version < _LEAST_BOOTSTRAP:
-        told = f"version {version}, {_LEAST_BOOTSTRAP} or newer is required" if version else "not done in this region"
-        yield Finding("bootstrap", "warning", told, f"make deploy does it first: {command}")
-    else:
+    command = shlex.join(
+        ["npx", "cdk", "bootstrap", f"aws://{account.number}/{account.region}", *bootstrap_options(profile)]
+    )
+    if version >= _LEAST_BOOTSTRAP:
         yield Finding("bootstrap", "ok", f"version {version}")
+        return
+    told = f"version {version}, {_LEAST_BOOTSTRAP} or newer is required" if version else "not done in this region"
+    if profile.qualifier:  # whoever chose one makes that stack, often of a template of their own
+        remedy = f"an administrator does it: {command}; or look at SET=qualifier=..."
+        yield Finding("bootstrap", "error", f"{told} for the qualifier {profile.qualifier}", remedy)
+    else:
+        yield Finding("bootstrap", "warning", told, f"make deploy does it first: {command}")
 
 
 def _stacks(account: Account, name: str) -> Iterator[Finding]:

@@ -30,6 +30,7 @@ SUBNETS = ("subnet-0a1b2c3d4e5f60718", "subnet-0b1b2c3d4e5f60718")
 PLACED = {
     "name": "team-a",
     "boundary": "limits/workloads",
+    "qualifier": "platform",
     "protect": "true",
     "iam": "true",
     "iam_accounts": "111122223333,444455556666",

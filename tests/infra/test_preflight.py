@@ -69,7 +69,7 @@ READY: dict[str, Any] = {
         "accountSettingsDetail": {"capacityLimits": {"maxIndexingCapacityInOCU": 16, "maxSearchCapacityInOCU": 16}}
     },
     "sts GetCallerIdentity": {"Account": "123456789012", "Arn": "arn:aws:sts::123456789012:assumed-role/deployer/me"},
-    "ssm GetParameter": {"Parameter": {"Name": preflight.BOOTSTRAP, "Value": "25", "Type": "String"}},
+    "ssm GetParameter": {"Parameter": {"Value": "25", "Type": "String"}},
     "cloudformation DescribeStacks": stacks(),
     "opensearchserverless BatchGetCollection": {"collectionDetails": []},
     "opensearchserverless BatchGetCollectionGroup": {"collectionGroupDetails": []},
@@ -337,6 +337,30 @@ def test_what_is_missing_is_named_with_its_remedy(
     assert SECRET not in preflight.as_json(findings), "what a service says in its own words stays here"
 
 
+@pytest.mark.parametrize(
+    ("context", "level", "command"),
+    [
+        ({}, "warning", "cdk bootstrap aws://123456789012/us-west-2"),
+        ({"boundary": "limits/all"}, "warning", "us-west-2 --custom-permissions-boundary limits/all"),
+        (
+            {"boundary": "arn:aws:iam::123456789012:policy/all", "qualifier": "team-a"},
+            "error",
+            "us-west-2 --qualifier team-a --toolkit-stack-name CDKToolkit-team-a --custom-permissions-boundary all;",
+        ),
+        ({"boundary": "arn:aws:iam::aws:policy/PowerUserAccess"}, "warning", "aws://123456789012/us-west-2"),
+    ],
+)
+def test_a_region_is_bootstrapped_within_the_bounds_and_by_the_name_of_the_deployment(
+    account: AccountServer, context: dict[str, str], level: str, command: str
+) -> None:
+    account.answers["ssm GetParameter"] = Refusal("ParameterNotFound")
+    (finding,) = [f for f in found(profile_of(context)) if f.name == "bootstrap"]
+    assert finding.level == level
+    assert command in f"{finding.remedy};"
+    (asked,) = [given_ for what, given_ in account.asked if what == "ssm GetParameter"]
+    assert asked["Name"] == f"/cdk-bootstrap/{context.get('qualifier', 'hnb659fds')}/version"
+
+
 def test_a_stack_that_was_never_made_as_its_change_set_failed_is_no_obstacle(account: AccountServer) -> None:
     account.answers["cloudformation DescribeStacks"] = stacks(stack("lexigraph-dev-vector", "REVIEW_IN_PROGRESS"))
     assert [(f.level, f.evidence) for f in found() if f.name == "stacks"] == [("ok", "none yet")]
@@ -400,11 +424,12 @@ def test_settings_are_kept_with_the_deployment_as_they_are_compared(
 def test_settings_in_the_file_of_the_cdk_hold_unless_others_are_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context = {"@aws-cdk/core:checkSecretUsage": True, "neptune_max": 8, "protect": True, "log_days": "30"}
+    of_cdk = {"@aws-cdk/core:checkSecretUsage": True, "@aws-cdk/core:bootstrapQualifier": "team-a"}
+    context = {**of_cdk, "neptune_max": 8, "protect": True, "log_days": "30"}
     (tmp_path / "cdk.json").write_text(json.dumps({"context": context}), "utf-8")
     monkeypatch.setattr("infra.live.given.ROOT", tmp_path)
     profile = given("", ["--set", "log_days=90"]).profile
-    assert (profile.neptune_max, profile.protect, profile.log_days) == (8.0, True, 90)
+    assert (profile.neptune_max, profile.protect, profile.log_days, profile.qualifier) == (8.0, True, 90, "team-a")
 
 
 def test_a_reserve_wants_a_quota(account: AccountServer) -> None:

@@ -73,6 +73,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"name": "team--a"}, "single hyphens"),
         ({"name": "a-"}, "single hyphens"),
         ({"boundary": "arn:aws:iam::1:policy/x"}, "give the ARN of a policy, or the name"),
+        ({"qualifier": "longer-than-ten"}, "at most 10 of letters"),
         ({"boundary": "arn:aws:iam::123456789012:role/x"}, "give the ARN of a policy, or the name"),
         ({"protect": "on"}, "-c protect=on: expected true or false"),
         ({"iam": "true", "iam_accounts": "1234"}, "numbers of accounts, of 12 digits"),
@@ -93,7 +94,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
     with pytest.raises(
         ValueError,
-        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate|extraction",
+        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|qualifier|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate|extraction",
     ) as refused:
         profile_of(context)
     assert said in str(refused.value)

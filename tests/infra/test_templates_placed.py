@@ -80,6 +80,15 @@ def test_the_longest_name_fits_where_there_is_least_room(templates: OF, profile:
     assert max(len(name.replace(before, longest)) for name in names) <= 32
 
 
+@pytest.mark.parametrize(("profile", "qualifier"), [("dev", "hnb659fds"), ("placed", PLACED["qualifier"])])
+def test_stacks_are_deployed_by_the_bootstrap_stack_that_was_named(templates: OF, profile: str, qualifier: str) -> None:
+    versions = {raw["Parameters"]["BootstrapVersion"]["Default"] for raw in templates(profile).raw.values()}
+    assert versions == {f"/cdk-bootstrap/{qualifier}/version"}
+    manifest = json.loads((templates(profile).folder / "manifest.json").read_text("utf-8"))["artifacts"].values()
+    roles = [a["properties"]["assumeRoleArn"] for a in manifest if a["type"] == "aws:cloudformation:stack"]
+    assert roles and all(f":role/cdk-{qualifier}-deploy-role-" in role for role in roles)
+
+
 @pytest.mark.parametrize("profile", ["dev", "placed"])
 def test_every_role_has_the_boundary_that_was_given_and_none_otherwise(templates: OF, profile: str) -> None:
     roles = templates(profile).of("IAM::Role")
