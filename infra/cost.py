@@ -81,10 +81,11 @@ def prices() -> dict[str, float]:
 def alarm_figures(profile: Profile) -> int:
     """Return how many figures alarms watch.
 
-    None of `extract` and `build` where these have a limit of their own; that of the hours where the graph has any; one of
-    each model of Bedrock.
+    None of `extract` and `build` where these have a limit of their own; that of the hours where the graph has any; that of
+    the API for who signs; one of each model of Bedrock.
     """
-    return ALARM_FIGURES - (2 if profile.reserve else 0) + bool(profile.neptune_hours) + len(profile.of_bedrock)
+    own = ALARM_FIGURES - (2 if profile.reserve else 0)
+    return own + bool(profile.neptune_hours) + profile.iam + len(profile.of_bedrock)
 
 
 def endpoints(profile: Profile) -> int:

@@ -29,6 +29,7 @@ class Profile:
     iam_accounts: str = ""  # other accounts whose roles may sign, with commas between
     domain: str = ""  # of the API, with a certificate of ACM in this region
     certificate: str = ""
+    api_endpoints: str = ""  # ids of endpoints of `execute-api`, by which alone the API is reached; empty: it is public
     # a network that is there already; empty: one of its own. Lists have commas between
     vpc: str = ""
     subnets: str = ""  # two or more, in different zones
@@ -132,7 +133,7 @@ _QUALIFIER = re.compile(r"[A-Za-z0-9_-]{1,10}")  # as the template of the bootst
 _TRUTH = {"true": True, "false": False}
 # what ``-c name=value`` may change
 CHANGEABLE = (
-    "name boundary qualifier protect iam iam_accounts domain certificate vpc subnets route_tables endpoints "
+    "name boundary qualifier protect iam iam_accounts domain certificate api_endpoints vpc subnets route_tables endpoints "
     "collections_endpoint neptune_min neptune_max neptune_readers neptune_hours vector_units vector_indexes "
     "zones endpoint_zones concurrency reserve snap_start log_days embedding_model next_embedding_model llm rerank_model "
     "extraction_file tracing budget tags alarm_email data"
@@ -263,6 +264,13 @@ def _check_callers(profile: Profile) -> None:
         raise ValueError(f"iam_accounts {profile.iam_accounts!r}: numbers of accounts, of 12 digits, with commas between")
     if accounts and not profile.iam:
         raise ValueError("iam_accounts: they ask the address that -c iam=true makes")
+    endpoints = profile.api_endpoints.split(",") if profile.api_endpoints else []
+    if not all(re.fullmatch(r"vpce-[0-9a-f]{8,17}", endpoint) for endpoint in endpoints):
+        raise ValueError(
+            f"api_endpoints {profile.api_endpoints!r}: ids of endpoints of execute-api, as vpce-..., with commas"
+        )
+    if endpoints and profile.domain:
+        raise ValueError("domain: is of a public API; leave it out with api_endpoints")
     if bool(profile.domain) != bool(profile.certificate):
         raise ValueError("domain and certificate: give both, the certificate as the ARN of one of ACM in this region")
     if profile.domain and not re.fullmatch(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}", profile.domain):

@@ -5,12 +5,13 @@ Where it is wanted, a second one with the same routes for who signs with IAM, an
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -118,14 +119,15 @@ class ApiStack(Stack):
         to = {job: self._integration(function) for job, function in self.functions.items() if job != "authorize"}
         self._routes(self.api, to)
         self._usage(usage_key)
-        CfnOutput(self, "Url", value=self.api.url)
-        CfnOutput(self, "Explorer", value=f"{self.api.url}explorer/")
+        url = _url(self.api, profile)
+        CfnOutput(self, "Url", value=url)
+        CfnOutput(self, "Explorer", value=f"{url}explorer/")
         if profile.domain:
             self._name(profile)
         self.signed = self._signed(profile) if profile.iam else None
         if self.signed:
             self._routes(self.signed, to)
-            CfnOutput(self, "SignedUrl", value=self.signed.url)
+            CfnOutput(self, "SignedUrl", value=_url(self.signed, profile))
         if profile.web_firewall:
             self._firewall(profile)
 
@@ -196,7 +198,8 @@ class ApiStack(Stack):
             "Api",
             rest_api_name=profile.prefix,
             description="GraphRAG over the documents of a team",
-            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            endpoint_configuration=self._reached(profile),
+            policy=_by_endpoints(profile, iam.AnyPrincipal()) if profile.api_endpoints else None,
             api_key_source_type=apigateway.ApiKeySourceType.AUTHORIZER,
             binary_media_types=["multipart/form-data"],
             min_compression_size=Size.bytes(_COMPRESSED),
@@ -212,23 +215,36 @@ class ApiStack(Stack):
     def _signed(self, profile: Profile) -> apigateway.RestApi:
         """Make the API that asks for a signature: of who may by IAM, in other accounts also by this policy."""
         others = [iam.AccountPrincipal(account) for account in profile.iam_accounts.split(",") if account]
-        let_in = iam.PolicyStatement(actions=["execute-api:Invoke"], principals=others, resources=["execute-api:/*"])
+        ours = [iam.AccountRootPrincipal()] if profile.api_endpoints else []  # whoever its own account lets, as without
+        allowed = [*ours, *others]
         api = apigateway.RestApi(
             self,
             "Signed",
             rest_api_name=f"{profile.prefix}-iam",
             description="GraphRAG over the documents of a team, for who signs with IAM",
-            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            endpoint_configuration=self._reached(profile),
             binary_media_types=["multipart/form-data"],
             min_compression_size=Size.bytes(_COMPRESSED),
             cloud_watch_role=False,  # the other one made it
             deploy_options=self._stage(profile, "SignedAccessLogs"),
-            policy=iam.PolicyDocument(statements=[let_in]) if others else None,
+            policy=_by_endpoints(profile, *allowed) if allowed else None,
         )
         api.deployment_stage.node.add_dependency(self.api.node.find_child("Account"))
         _answer(api, _SIGNED_ERRORS)
         self._end_logs(api, profile, "SignedExecutionLogs")
         return api
+
+    def _reached(self, profile: Profile) -> apigateway.EndpointConfiguration:
+        """Return from where an API is reached: the Internet, or endpoints of networks alone."""
+        if not profile.api_endpoints:
+            return apigateway.EndpointConfiguration(types=[apigateway.EndpointType.REGIONAL])
+        made = [
+            self.node.try_find_child(id_)
+            or ec2.InterfaceVpcEndpoint.from_interface_vpc_endpoint_attributes(self, id_, vpc_endpoint_id=id_, port=443)
+            for id_ in profile.api_endpoints.split(",")
+        ]
+        endpoints = cast(list[ec2.IVpcEndpoint], made)
+        return apigateway.EndpointConfiguration(types=[apigateway.EndpointType.PRIVATE], vpc_endpoints=endpoints)
 
     def _end_logs(self, api: apigateway.RestApi, profile: Profile, id_: str) -> None:
         """Make the group of a gateway's own log before the gateway would, as it does without an end."""
@@ -346,6 +362,24 @@ class ApiStack(Stack):
         for name, api in (("Guarded", self.api), ("GuardedSigned", self.signed)):
             if api:
                 waf.CfnWebACLAssociation(self, name, resource_arn=api.deployment_stage.stage_arn, web_acl_arn=acl.attr_arn)
+
+
+def _by_endpoints(profile: Profile, *principals: iam.IPrincipal) -> iam.PolicyDocument:
+    """Let principals ask an API, and nobody by another way than the endpoints where there are some."""
+    of_all: dict[str, Any] = {"actions": ["execute-api:Invoke"], "resources": ["execute-api:/*"]}
+    statements = [iam.PolicyStatement(principals=list(principals), **of_all)]
+    if profile.api_endpoints:
+        elsewhere = {"StringNotEquals": {"aws:SourceVpce": profile.api_endpoints.split(",")}}
+        deny: dict[str, Any] = {"effect": iam.Effect.DENY, "principals": [iam.AnyPrincipal()], "conditions": elsewhere}
+        statements.append(iam.PolicyStatement(**deny, **of_all))
+    return iam.PolicyDocument(statements=statements)
+
+
+def _url(api: apigateway.RestApi, profile: Profile) -> str:
+    """Return the address of an API; of a private one that which also holds where the endpoint has no private names."""
+    first = profile.api_endpoints.partition(",")[0]
+    host = f"{api.rest_api_id}-{first}.execute-api.{Aws.REGION}.{Aws.URL_SUFFIX}"
+    return f"https://{host}/{STAGE}/" if first else api.url
 
 
 def _answer(api: apigateway.RestApi, errors: Mapping[str, tuple[apigateway.ResponseType, str, str, str]]) -> None:

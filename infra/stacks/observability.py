@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from aws_cdk import Aws, Duration, Stack
+from aws_cdk import Aws, CfnOutput, Duration, Stack
 from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
@@ -53,6 +53,7 @@ class ObservabilityStack(Stack):
             key.add_to_resource_policy(cloudwatch_may)
         if profile.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(profile.alarm_email))
+        CfnOutput(self, "AlarmTopic", value=self.topic.topic_arn)
         # dashboards and budgets are the account's, not the region's
         self._name = f"{profile.prefix}-{Aws.REGION}"
         self._board = cloudwatch.Dashboard(self, "Dashboard", dashboard_name=self._name)

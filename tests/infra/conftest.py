@@ -24,6 +24,8 @@ CHOSEN = {
     "tracing": "true",
     "extraction_file": str(Path(__file__).with_name("extraction.yaml")),
     "tags": "team=search,cost-centre=4711",
+    "iam": "true",
+    "api_endpoints": "vpce-0a1b2c3d4e5f60718,vpce-0b1b2c3d4e5f60718",
 }
 SUBNETS = ("subnet-0a1b2c3d4e5f60718", "subnet-0b1b2c3d4e5f60718")
 # dev as a platform team gives it a place: beside others in the account, in a network and bounds that are there already

@@ -89,6 +89,10 @@ class Templates:
         assert found, f"no {kind}"
         return found
 
+    def output(self, stack: str, name: str) -> Any:
+        """The value of an output of a stack."""
+        return self._plain(stack, self.raw[stack]["Outputs"][name]["Value"])
+
     def has(self, kind: str) -> bool:
         """Whether there is a resource of a type."""
         return any(r.kind == f"AWS::{kind}" for r in self.resources)

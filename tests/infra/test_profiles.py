@@ -79,6 +79,11 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
         ({"iam": "true", "iam_accounts": "1234"}, "numbers of accounts, of 12 digits"),
         ({"iam_accounts": "123456789012"}, "-c iam=true"),
         ({"domain": "graph.example.org"}, "give both"),
+        ({"api_endpoints": "execute-api"}, "ids of endpoints of execute-api"),
+        (
+            {"api_endpoints": "vpce-0a1b2c3d", "domain": "x.example.org", "certificate": CERTIFICATE},
+            "leave it out with api_",
+        ),
         ({"domain": "https://x.org", "certificate": CERTIFICATE}, "a name as graph.example.org"),
         ({"domain": "x.example.org", "certificate": "mine"}, "an ARN as arn:aws:acm:"),
         *[({**NETWORK, **wrong}, said) for wrong, said in WRONG_NETWORKS],
@@ -94,7 +99,7 @@ def tasks(states: dict[str, Any], caught: bool = False) -> Iterator[tuple[str, d
 def test_a_context_that_makes_no_sense_is_refused_with_what_to_write(context: dict[str, str], said: str) -> None:
     with pytest.raises(
         ValueError,
-        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|qualifier|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate|extraction",
+        match=r"neptune|profile|expected|vector_|zones|concurrency|next_|tags|name|boundary|qualifier|vpc|subnets|route_|endpoints|collections_|iam|domain|certificate|api_endpoints|extraction",
     ) as refused:
         profile_of(context)
     assert said in str(refused.value)

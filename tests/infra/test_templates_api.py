@@ -11,7 +11,7 @@ import pytest
 from infra.settings import PROFILES
 from lexigraph.api.app import create_app
 from lexigraph.settings import load_settings
-from tests.infra.conftest import ON_AWS, PROFILE_NAMES
+from tests.infra.conftest import CHOSEN, ON_AWS, PROFILE_NAMES
 from tests.infra.templates import Templates
 
 pytestmark = pytest.mark.slow
@@ -228,3 +228,19 @@ def test_the_application_takes_its_principal_from_the_gateway_and_no_file_from_i
         assert environment["LEXIGRAPH_INGEST_ROOTS"] == "{}"
         assert float(environment["LEXIGRAPH_API_DEADLINE"]) < found.functions[job]["Timeout"]  # says so before it is cut off
     assert PROFILES[profile].aws == ("stream" in found.functions)
+
+
+def test_private_apis_are_reached_by_the_endpoints_that_were_named_and_let_in_whom_public_ones_do(templates: OF) -> None:
+    """AWS: "Response streaming works for all REST API endpoint types" (Developer Guide of API Gateway)."""
+    ids, found = CHOSEN["api_endpoints"].split(","), templates("chosen")
+    for name, principals in (("Api", "*"), ("Signed", "arn:aws:iam::ACCOUNT:root")):
+        api = found.one("ApiGateway::RestApi", name).properties
+        assert api["EndpointConfiguration"] == {"Types": ["PRIVATE"], "VpcEndpointIds": ids}
+        allowed, denied = api["Policy"]["Statement"]
+        assert (allowed["Effect"], allowed["Principal"]) == ("Allow", {"AWS": principals}), "of IAM, whom its policies let"
+        assert (denied["Effect"], denied["Principal"]) == ("Deny", {"AWS": "*"})
+        assert denied["Condition"] == {"StringNotEquals": {"aws:SourceVpce": ids}}
+        assert allowed["Resource"] == denied["Resource"] == "execute-api:/*"
+    assert found.output("api", "Url") == f"https://<api/Api>-{ids[0]}.execute-api.REGION.amazonaws.com/v1/"
+    public = templates("prod").one("ApiGateway::RestApi", "Api").properties
+    assert public["EndpointConfiguration"] == {"Types": ["REGIONAL"]}

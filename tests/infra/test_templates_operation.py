@@ -30,6 +30,7 @@ def headings(page: str) -> set[str]:
 @pytest.mark.parametrize("profile", [*ON_AWS, "chosen"])
 def test_every_alarm_reaches_the_topic_and_has_a_section_in_the_page_that_it_names(templates: OF, profile: str) -> None:
     found, explained = templates(profile), headings("operate.md")
+    assert found.output("observability", "AlarmTopic") == "<observability/Alarms>", "for who is to be paged"
     for r in found.of("CloudWatch::Alarm"):
         assert r.properties["AlarmActions"] == ["<observability/Alarms>"]
         assert r.properties["TreatMissingData"] == "notBreaching"
