@@ -5,7 +5,7 @@ Where it is wanted, a second one with the same routes for who signs with IAM, an
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from aws_cdk import Aws, CfnOutput, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
@@ -238,12 +238,11 @@ class ApiStack(Stack):
         """Return from where an API is reached: the Internet, or endpoints of networks alone."""
         if not profile.api_endpoints:
             return apigateway.EndpointConfiguration(types=[apigateway.EndpointType.REGIONAL])
-        made = [
+        endpoints: list[Any] = [
             self.node.try_find_child(id_)
             or ec2.InterfaceVpcEndpoint.from_interface_vpc_endpoint_attributes(self, id_, vpc_endpoint_id=id_, port=443)
             for id_ in profile.api_endpoints.split(",")
         ]
-        endpoints = cast(list[ec2.IVpcEndpoint], made)
         return apigateway.EndpointConfiguration(types=[apigateway.EndpointType.PRIVATE], vpc_endpoints=endpoints)
 
     def _end_logs(self, api: apigateway.RestApi, profile: Profile, id_: str) -> None:
