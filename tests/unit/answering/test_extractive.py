@@ -52,6 +52,20 @@ def test_a_chain_over_three_documents_is_quoted_and_little_else(chain):
     }
 
 
+def test_another_document_that_answers_in_the_words_of_the_question_is_quoted_however_low_it_ranks(results):
+    found = results(
+        ("about.md", "Marta Olsen leads Quill Shipping since 2019.", 0.62),
+        ("about.md", "Quill Shipping was founded in 1998.", 0.48),
+        ("minutes.txt", "Jonas Hale now leads Quill Shipping.", 0.04),
+        ("minutes.txt", "The board of Quill Shipping met in Bergen.", 0.03),
+        ("tariff.txt", "Quill Shipping leads the market.", 0.02),
+    )
+    assert texts("Who leads Quill Shipping?", found) == [
+        "Marta Olsen leads Quill Shipping since 2019.",
+        "Jonas Hale now leads Quill Shipping.",
+    ]
+
+
 def test_the_end_of_a_chain_brings_what_leads_to_it_however_low_that_ranks(results):
     found = results(
         ("sites.csv", "Foundry Quay is cooled with sea water.", 0.9, "Lanternfish", "Basalt Team", "Foundry Quay"),

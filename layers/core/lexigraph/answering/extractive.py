@@ -2,7 +2,7 @@
 
 Quoted is what is worth nearly as much as the best. Behind it stands what leads to it: the statement that introduces the name
 by which it was reached. Of things compared each is quoted, and what else a question names; of one that asks for all the
-enumeration.
+enumeration; of documents that answer in the words of the question each.
 What says the same is quoted once, with all of its sources cited.
 """
 
@@ -28,6 +28,7 @@ _FOR_WORTH = 4  # statements at most that are quoted for that alone
 _LISTED = 3.0  # of the best one's document, where all of something is asked for
 _OTHER = 3.8  # about a name that nothing quoted has, or given with the question
 _FURTHER = 2.0  # about a part of the question that nothing quoted has
+_RESTATES = 0.9  # of the question's words: what has so many in another document answers too, perhaps otherwise
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
 _CARRIES = 0.4  # of the most likeness to the question that something found has: what has less carries nothing
 _RANKED, _NAMED = 0.6, 0.4  # of the best score: what has less is not quoted for its worth, or for a name
@@ -149,6 +150,7 @@ class _Selection:
             behind = _LISTED if listed else _CHAINED if linked else _NEAR
             if best - worth <= behind and (listed or ((linked or self._stands(c)) and len(self.chosen) < _FOR_WORTH)):
                 self._take(c)
+        self._restate()
         for group in list(self.chosen):
             self._reply(group[0])
         for group in list(self.chosen):
@@ -194,6 +196,16 @@ class _Selection:
         for c in self.order:
             self._take(c)
         return self.chosen
+
+    def _restate(self) -> None:
+        """Quote of each other document what answers in the words of the question, however it ranks: it may say otherwise."""
+        least = _RESTATES * self.asked.mass(self.asked.worth.keys())
+        for c in self.order:
+            if len(self.chosen) >= _FOR_WORTH:
+                return
+            told = self.asked.mass(c.words) >= least and self.asked.is_answered_by(c) and self._carries(c)
+            if told and all(c.home != quoted.home for group in self.chosen for quoted in group):
+                self._take(c)
 
     def _reply(self, question: Candidate) -> None:
         """Quote behind a statement that asks something what follows it: in talks that is the answer."""

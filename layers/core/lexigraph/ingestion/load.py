@@ -70,12 +70,13 @@ FILE_TYPES = {
     ".srt": "srt",
     **dict.fromkeys(
         (
-            ".py .pyi .js .mjs .cjs .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
+            ".py .pyi .jsx .ts .tsx .java .kt .kts .scala .groovy .gradle .c .h .cc .cpp .cxx .hpp .hh .cs "
             ".swift .go .rs .rb .php .pl .pm .lua .r .jl .dart .ex .exs .hs .clj .sh .bash .zsh .fish .ps1 .bat .sql .yaml "
-            ".yml .toml .css .scss .less .proto .graphql .tf .cmake .mk"
+            ".yml .toml .scss .less .proto .graphql .tf .cmake .mk"
         ).split(),
         "source",
     ),
+    **dict.fromkeys(".js .mjs .cjs .css".split(), "script"),
     **dict.fromkeys(".ini .cfg .conf .cnf .defs .properties".split(), "settings"),
 }
 # of files that every package has: read whatever end their names have, README.Debian or COPYING.LIB
@@ -111,7 +112,7 @@ _UNKNOWN = "unknown type"
 _OWN = "belongs to the stores: use another file"
 _PACKED = ".gz"  # a file is read as what it packs
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
-_CODE = frozenset({"source", "settings"})
+_CODE = frozenset({"source", "script", "settings"})
 _NAMED = _CODE | {"log"}  # types whose files are called by their whole names
 # where chunks may be cut, at least
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s|[\u3002\uff01\uff1f]|\n")
@@ -367,7 +368,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
     from lexigraph.ingestion.readers.rst import read_rst
     from lexigraph.ingestion.readers.sheets import read_xlsx
     from lexigraph.ingestion.readers.slides import read_pptx
-    from lexigraph.ingestion.readers.source import read_configuration, read_source
+    from lexigraph.ingestion.readers.source import read_configuration, read_script, read_source
     from lexigraph.ingestion.readers.tables import read_csv
     from lexigraph.ingestion.readers.transcript import read_transcript
     from lexigraph.ingestion.readers.word import read_docx
@@ -391,6 +392,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "eml": read_mail,
         "csv": read_csv,
         "source": read_source,
+        "script": read_script,
         "settings": read_configuration,
         "log": read_log,
         "man": read_manual,

@@ -1,5 +1,7 @@
 """Pages as programs write them: what they say, in order and under its headings; navigation and lists of contents apart."""
 
+import pytest
+
 from lexigraph.ingestion.readers.html import read_html
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.settings import load_settings
@@ -142,6 +144,21 @@ def test_a_page_that_is_a_list_of_links_is_read_as_one() -> None:
     links = "".join(f"<li><a href='{name}.html'>{name}</a></li>" for name in ("Clay", "Glaze", "Kiln", "Wheel"))
     page = read(f"<title>Pottery</title><h1>Pottery</h1><p>Our pages:</p><ul>{links}</ul>")
     assert said(page) == [("paragraph", "Our pages:"), *(("list", f"- {n}") for n in ("Clay", "Glaze", "Kiln", "Wheel"))]
+
+
+@pytest.mark.parametrize(
+    ("head", "roles"),
+    [
+        ('<meta http-equiv="refresh" content="0; URL=clay.html">', {"boilerplate"}),
+        ('<META HTTP-EQUIV=Refresh CONTENT="0.0;clay.html">', {"boilerplate"}),
+        ('<meta http-equiv="refresh" content="10; url=clay.html">', {"paragraph"}),
+        ('<meta http-equiv="refresh" content="0">', {"paragraph"}),
+        ('<noscript><meta http-equiv="refresh" content="0; url=plain.html"></noscript>', {"paragraph"}),
+    ],
+)
+def test_of_a_page_that_leads_to_another_at_once_nothing_is_said(head: str, roles: set[str]) -> None:
+    page = f"<html><head><title>Redirecting...</title>{head}</head><body><p>Redirecting to <a href=clay.html>clay</a>.</p>"
+    assert {role for role, _, _ in placed(read(page))} == roles
 
 
 def test_a_list_of_links_to_other_places_is_no_table_of_contents() -> None:

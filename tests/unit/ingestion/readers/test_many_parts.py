@@ -73,7 +73,7 @@ MANY = {
     ),
     "lines.vtt": ("00:00:01.000 --> 00:00:02.000\n" * 101, "100 lines"),
     "clauses.txt": ("a,b;c:" * 2_000, "200 clauses"),
-    "clauses.css": ("a{b:c}" * 2_000, "200 clauses"),
+    "clauses.scss": ("a{b:c}" * 2_000, "200 clauses"),
     "elements.html": (PAGE.format("<b>" * 201), "200 tags and attributes"),
     "attributes.html": (PAGE.format("<p a b=1 c='2'/d>x</p>" * 41), "200 tags and attributes"),
     "page.epub": (files.epub(["<p>a</p>" * 201]), "200 tags and attributes"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.ingestion.readers.reading import of_role, outline, parts, read
+from tests.unit.ingestion.readers.reading import of_role, outline, parts, read, refused
 
 PYTHON = '''\
 #!/usr/bin/env python3
@@ -147,8 +147,15 @@ def test_sections_are_found_in_many_languages(tmp_path: Path, name: str, text: s
 
 
 def test_minified_code_is_kept_and_says_nothing(tmp_path: Path) -> None:
-    document = read(tmp_path, "a.js", "function moor() {\n  return 1;\n}\n\nfunction all() {\n  " + "x=1;" * 1000 + "\n}\n")
+    document = read(tmp_path, "a.ts", "function moor() {\n  return 1;\n}\n\nfunction all() {\n  " + "x=1;" * 1000 + "\n}\n")
     assert [role for role, _, _ in parts(document)] == ["code", "boilerplate"]
+
+
+@pytest.mark.parametrize("name", ["jquery.min.js", "searchindex.js", "theme.css"])
+def test_a_file_that_is_minified_is_refused_and_long_lines_of_data_are_not(tmp_path: Path, name: str) -> None:
+    written = "/*! Moor 2.1 | MIT */\n" + "a{b:c}" * 1000 + "\n"
+    assert refused(tmp_path, name, written) == "is minified: use the files that it was made from"
+    assert read(tmp_path, "dump.sql", "INSERT INTO boats VALUES " + "(1,'Moor')," * 1000 + "(2,'Kelm');\n").text
 
 
 def test_a_file_that_is_all_comment_is_text(tmp_path: Path) -> None:

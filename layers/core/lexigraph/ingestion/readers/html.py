@@ -19,6 +19,7 @@ from lexigraph.settings import Settings
 MAX_DEPTH = 500
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_AT_ONCE = re.compile(r"\s*0*(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
 _SECTION = re.compile(r"<!\[[^>]*>")
 _EMPTY = re.compile(r"</?(?:embed|source|track|wbr|keygen)\b[^>]*>", re.IGNORECASE)  # to lxml the rest is in them
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -63,13 +64,22 @@ _GENERAL = frozenset(
 def read_html(data: bytes, settings: Settings) -> Parsed:
     """Read a page: title, headings, text, lists, tables and code of its main part, or of its body.
 
-    Navigation and tables of contents are boilerplate; a page that is nothing else is read as the lists that it holds.
+    Navigation and tables of contents are boilerplate; a page that is nothing else is read as the lists that it holds. All
+    of a page that leads to another at once is boilerplate.
     """
     builder = TextBuilder(settings)
     root, encoding = add_page(builder, data, settings)
     page = root.find(".//title")
     title = _page_title(_text(page) if page is not None else "", builder.first_heading())
-    return builder.parsed(title, {**_meta(root), **encoding_note(encoding)})
+    return builder.parsed(title, {**_meta(root), **encoding_note(encoding)}, silent=_leads_on(root))
+
+
+def _leads_on(root: Any) -> bool:
+    """Tell whether a browser that shows a page goes on to another at once."""
+    return any(
+        (tag.get("http-equiv") or "").casefold() == "refresh" and _AT_ONCE.match(tag.get("content") or "")
+        for tag in root.xpath("//meta[not(ancestor::noscript)]")
+    )
 
 
 def add_page(builder: TextBuilder, data: bytes, settings: Settings) -> tuple[Any, str]:

@@ -123,13 +123,15 @@ class TextBuilder:
             self._path.pop()
         self._above = tuple(text for _, text in self._path)
 
-    def parsed(self, title: str = "", metadata: Mapping[str, Any] | None = None) -> Parsed:
-        """Return the document. Raise ``InvalidInput`` when there is no text at all."""
+    def parsed(self, title: str = "", metadata: Mapping[str, Any] | None = None, *, silent: bool = False) -> Parsed:
+        """Return the document; no statements are made of a ``silent`` one. Raise ``InvalidInput`` when there is no text."""
         self._keep_bare_heading()
         if not self._blocks:
             raise InvalidInput("contains no text")
         blocks = self._blocks
-        if all(block.role in (BOILERPLATE, "heading") for block in blocks):  # then it is what the document is about
+        if silent:
+            blocks = [replace(block, role=BOILERPLATE) for block in blocks]
+        elif all(block.role in (BOILERPLATE, "heading") for block in blocks):  # then it is what the document is about
             blocks = [replace(block, role="paragraph") if block.role == BOILERPLATE else block for block in blocks]
         return Parsed(one_line(title)[:MAX_HEADING_CHARS], "".join(self._parts), tuple(blocks), scalars(metadata or {}))
 

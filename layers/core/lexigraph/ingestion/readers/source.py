@@ -15,6 +15,7 @@ from lexigraph.ingestion.readers.plain.notices import is_notice
 from lexigraph.ingestion.readers.plain.reader import add_plain
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
+from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
 _MODIFIERS = (
@@ -57,6 +58,7 @@ _TYPE = re.compile(r"[A-Za-z_][\w:<>,&*\s]*")  # of what a function returns, on 
 _COMMENT = 1_000  # lines of a comment at most
 _LONG = 40  # lines from which a definition is cut at those in it
 _MINIFIED = 2_000  # characters of a line that nobody wrote
+_LONG_LINES, _NEARLY_ALL = 500, 0.9  # of a file in such lines: all of it was minified
 _TOP = -2  # level of definitions: above whatever headings a comment has
 
 
@@ -83,6 +85,16 @@ def read_source(data: bytes, settings: Settings) -> Parsed:
     for unit in _units(lines[at:]):
         _add(builder, unit, _TOP)
     return builder.parsed("", encoding_note(encoding))
+
+
+def read_script(data: bytes, settings: Settings) -> Parsed:
+    """Read what runs in a browser as source code. Raise ``InvalidInput`` when it was minified, which nobody reads: the
+    index of a site's search alone is as long as all of its pages.
+    """
+    lines = decode(data)[0].split("\n")
+    if sum(len(line) for line in lines if len(line) > _LONG_LINES) > _NEARLY_ALL * sum(map(len, lines)):
+        raise InvalidInput("is minified: use the files that it was made from")
+    return read_source(data, settings)
 
 
 def read_configuration(data: bytes, settings: Settings) -> Parsed:
