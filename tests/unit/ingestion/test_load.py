@@ -588,6 +588,8 @@ def test_csv_rows_read_as_statements_whatever_parts_them(
         ("pot,4/tin\npan,12/tin\nlid,7/clay\n", ["pot; 4/tin", "pan; 12/tin", "lid; 7/clay"]),
         ("Bo,bo@pots.example\nAnn,ann@lids.example\n", ["Bo; bo@pots.example", "Ann; ann@lids.example"]),
         ("Pot,Q1 2026,Q2 2026\ntin,3,4\n", ["Pot: tin; Q1 2026: 3; Q2 2026: 4"]),
+        ("Issue,Owner,Label,Label\nK-1,Ann,tin,red\n", ["Issue: K-1; Owner: Ann; Label: tin; Label: red"]),
+        ("Pot,Lid,red,red\nPan,Cap,red,blue\n", ["Pot; Lid; red; red", "Pan; Cap; red; blue"]),
     ],
 )
 def test_csv_has_a_header_only_when_its_first_row_reads_as_one(

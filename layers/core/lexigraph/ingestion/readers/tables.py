@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice, repeat
+from itertools import chain, groupby, islice, repeat
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -16,6 +16,7 @@ _SAMPLE_ROWS = 20
 _SAMPLE_CHARS = 65_536
 _MAX_HEADER = 80
 _HALF = 0.5
+_FEW = 3  # different names from which one may be there twice
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUE = re.compile(r"[-+]?[\d.,:/%€$£ -]+|true|false|yes|no|n/?a|null|none", re.IGNORECASE)
 _MARKED = re.compile(r"[\d@]|://")
@@ -57,7 +58,8 @@ def add_rows(
     """Add a table, a block a row; empty rows go, lone cells above the table are paragraphs.
 
     The first row is the header when it is known to be (``headed``) or reads as one: at least two columns, no cell empty,
-    none twice, none a number except several years, none with digits or an address that is written as most below it are.
+    none twice but side by side (``Label, Label``), none a number except several years, none with digits or an address that
+    is written as most below it are.
     ``strict`` asks for names of which one at least is written otherwise than what is below it: for rows that may well have
     no header.
     """
@@ -80,11 +82,18 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]], strict: bool)
     while not names[-1]:
         names.pop()
     short = all(name and len(name) <= _MAX_HEADER and name[-1] not in ".?!" for name in names)
-    distinct = len({name.casefold() for name in names}) == len(names)
     years = sum(bool(_YEAR.fullmatch(name)) for name in names)
     values = sum(bool(_VALUE.fullmatch(name)) for name in names)
-    named = len(names) > 1 and short and distinct and values in (0, years) and years != 1 and years < len(names)
-    return named and not _is_row(names, below) and (not strict or _stands_out(names, below))
+    named = len(names) > 1 and short and values in (0, years) and years != 1 and years < len(names)
+    return named and _are_distinct(names, below) and not _is_row(names, below) and (not strict or _stands_out(names, below))
+
+
+def _are_distinct(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether no name is there twice but side by side, as of fields with several values, and none is a value below."""
+    runs = [name for name, _ in groupby(map(str.casefold, names))]
+    once = len(runs) == len(names)
+    values = (cell.casefold() == names[at].casefold() for row in below for at, cell in enumerate(row[: len(names)]))
+    return len(set(runs)) == len(runs) and (once or (len(runs) >= _FEW and not any(values)))
 
 
 def _is_row(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
