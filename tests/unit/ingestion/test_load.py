@@ -666,6 +666,17 @@ def test_records_are_documents_of_their_own(tmp_path: Path, settings: Settings, 
     assert texts(first) == ["One.", "Two."]
 
 
+@pytest.mark.parametrize("name", ["tickets.jsonl", "tickets.jsonl.gz"])
+def test_json_lines_without_a_text_are_rows_of_one_document(tmp_path: Path, settings: Settings, name: str) -> None:
+    data = b'{"id": 1, "state": "open"}\n\n{"id": 2, "tags": ["vat", "due"]}\n'
+    (document,) = many(put(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data), settings)
+    assert isinstance(document, LoadedDocument)
+    assert (document.title, texts(document)) == ("tickets", ["id: 1; state: open", "id: 2; tags: vat, due"])
+    (rejected,) = many(put(tmp_path, "cut.jsonl", b'{"id": 1}\n' * 20 + b'{"id": 2'), settings)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason == "line 21 is not valid JSON at column 9"
+
+
 @pytest.mark.parametrize(
     ("name", "data", "title"),
     [
