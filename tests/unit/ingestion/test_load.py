@@ -589,6 +589,13 @@ def test_csv_rows_read_as_statements_whatever_parts_them(
         ("Bo,bo@pots.example\nAnn,ann@lids.example\n", ["Bo; bo@pots.example", "Ann; ann@lids.example"]),
         ("Pot,Q1 2026,Q2 2026\ntin,3,4\n", ["Pot: tin; Q1 2026: 3; Q2 2026: 4"]),
         ("Issue,Owner,Label,Label\nK-1,Ann,tin,red\n", ["Issue: K-1; Owner: Ann; Label: tin; Label: red"]),
+        (
+            "Pot,Sold,,Owner\n,2025,2026,\ntin,3,4,Ann\n",
+            ["Pot: tin; Sold 2025: 3; Sold 2026: 4; Owner: Ann"],
+        ),
+        (",Q1,,Q2\nPot,plan,actual,plan\ntin,3,4,5\n", ["Pot: tin; Q1 plan: 3; Q1 actual: 4; Q2 plan: 5"]),
+        ("tin,,Ann\npan,red,Bo\nlid,blue,Cy\n", ["tin; Ann", "pan; red; Bo", "lid; blue; Cy"]),
+        ("tin,,3\npan,2,4\nlid,1,5\n", ["tin; 3", "pan; 2; 4", "lid; 1; 5"]),
         ("Pot,Lid,red,red\nPan,Cap,red,blue\n", ["Pot; Lid; red; red", "Pan; Cap; red; blue"]),
     ],
 )
