@@ -588,6 +588,15 @@ def test_csv_rows_read_as_statements_whatever_parts_them(
         ("pot,4/tin\npan,12/tin\nlid,7/clay\n", ["pot; 4/tin", "pan; 12/tin", "lid; 7/clay"]),
         ("Bo,bo@pots.example\nAnn,ann@lids.example\n", ["Bo; bo@pots.example", "Ann; ann@lids.example"]),
         ("Pot,Q1 2026,Q2 2026\ntin,3,4\n", ["Pot: tin; Q1 2026: 3; Q2 2026: 4"]),
+        ("Issue,Owner,Label,Label\nK-1,Ann,tin,red\n", ["Issue: K-1; Owner: Ann; Label: tin; Label: red"]),
+        (
+            "Pot,Sold,,Owner\n,2025,2026,\ntin,3,4,Ann\n",
+            ["Pot: tin; Sold 2025: 3; Sold 2026: 4; Owner: Ann"],
+        ),
+        (",Q1,,Q2\nPot,plan,actual,plan\ntin,3,4,5\n", ["Pot: tin; Q1 plan: 3; Q1 actual: 4; Q2 plan: 5"]),
+        ("tin,,Ann\npan,red,Bo\nlid,blue,Cy\n", ["tin; Ann", "pan; red; Bo", "lid; blue; Cy"]),
+        ("tin,,3\npan,2,4\nlid,1,5\n", ["tin; 3", "pan; 2; 4", "lid; 1; 5"]),
+        ("Pot,Lid,red,red\nPan,Cap,red,blue\n", ["Pot; Lid; red; red", "Pan; Cap; red; blue"]),
     ],
 )
 def test_csv_has_a_header_only_when_its_first_row_reads_as_one(
@@ -662,6 +671,17 @@ def test_records_are_documents_of_their_own(tmp_path: Path, settings: Settings, 
     assert first.metadata == {"id": "m1", "year": 2020, "draft": False, "file_name": name, "file_type": kind}
     assert second.metadata["id"] == 2
     assert texts(first) == ["One.", "Two."]
+
+
+@pytest.mark.parametrize("name", ["tickets.jsonl", "tickets.jsonl.gz"])
+def test_json_lines_without_a_text_are_rows_of_one_document(tmp_path: Path, settings: Settings, name: str) -> None:
+    data = b'{"id": 1, "state": "open"}\n\n{"id": 2, "tags": ["vat", "due"]}\n'
+    (document,) = many(put(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data), settings)
+    assert isinstance(document, LoadedDocument)
+    assert (document.title, texts(document)) == ("tickets", ["id: 1; state: open", "id: 2; tags: vat, due"])
+    (rejected,) = many(put(tmp_path, "cut.jsonl", b'{"id": 1}\n' * 20 + b'{"id": 2'), settings)
+    assert isinstance(rejected, Rejected)
+    assert rejected.reason == "line 21 is not valid JSON at column 9"
 
 
 @pytest.mark.parametrize(

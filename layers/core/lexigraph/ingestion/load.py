@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -27,7 +28,16 @@ from lexigraph.ingestion.lead import lead_subject
 from lexigraph.ingestion.limit_time import limit_time
 from lexigraph.ingestion.readers.office import most_unpacked
 from lexigraph.ingestion.readers.parsed import Parsed, check_parts
-from lexigraph.ingestion.readers.records import Record, check_values, parse_json, read_json, read_record, record_key
+from lexigraph.ingestion.readers.records import (
+    Record,
+    check_values,
+    lack_text,
+    parse_json,
+    read_json,
+    read_json_lines,
+    read_record,
+    record_key,
+)
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput, reason_of
 from lexigraph.model.graph import Metadata, Scalar
@@ -118,6 +128,7 @@ _NAMED = _CODE | {"log"}  # types whose files are called by their whole names
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb)\]]*\s|[\u3002\uff01\uff1f]|\n")
 _LONG_BLOCK = 10_000  # characters; sentences that are too long for a chunk are cut at their clauses
 _HOPELESS = 20  # bad lines at the head of a jsonl file after which it is none
+_FIRST = 20  # lines by which a jsonl file is known
 _HASH_BYTES = 32
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a file
 _CLOCK_SECONDS = 0.1  # by which the time of a file may be behind the clock
@@ -319,8 +330,8 @@ def _opened(item: FileItem, settings: Settings) -> BufferedReader:
 def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
     """Yield the documents of a file, or why there is none; nothing is raised.
 
-    One document a file, except records: each line of a jsonl file, and each object of a JSON list whose objects have a
-    field ``text``, is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id), and so is
+    One document a file, except records: each line of a jsonl file, and each object of a JSON list, of objects with a field
+    ``text`` is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id), and so is
     each message of a mailbox (``FILE#message=N``). Without a field ``title`` a record is called by its id; an empty one says
     that it has none, and it is called by the subject that its text begins with, if that is a name. A bad record, or the
     second of an id, is rejected and the others are loaded.
@@ -391,6 +402,7 @@ def _readers() -> dict[str, Callable[[bytes, Settings], Parsed]]:
         "epub": read_epub,
         "eml": read_mail,
         "csv": read_csv,
+        "jsonl": read_json_lines,
         "source": read_source,
         "script": read_script,
         "settings": read_configuration,
@@ -457,10 +469,24 @@ def _document(
 
 
 def _records(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:
+    if _are_rows(item, settings):
+        yield from _whole(item, settings)
+    else:
+        yield from _each(item, settings, "line", ((n, raw, None) for n, raw in _lines_of(item, settings)))
+
+
+def _are_rows(item: FileItem, settings: Settings) -> bool:
+    """Tell whether the first lines of a jsonl file are objects without the field ``text``."""
+    try:
+        return lack_text(raw for _, raw in islice(_lines_of(item, settings), _FIRST))
+    except (InvalidInput, RecursionError, OSError, EOFError, zlib.error):
+        return False  # said when it is read
+
+
+def _lines_of(item: FileItem, settings: Settings) -> Iterator[tuple[int, bytes]]:
     packed = item.path.stat().st_size if _is_packed(item) else 0
     with _opened(item, settings) as file, gzip.open(file) if packed else file as stream:
-        lines = _lines(stream, settings, packed)
-        yield from _each(item, settings, "line", ((n, raw, None) for n, raw in lines))
+        yield from _lines(stream, settings, packed)
 
 
 def _mailbox(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Rejected]:

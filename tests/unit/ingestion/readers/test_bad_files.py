@@ -225,6 +225,11 @@ def test_binary_under_the_name_of_text_is_refused(tmp_path: Path, settings: Sett
     assert reason(put(tmp_path, name, content), settings) == "is binary, not text"
 
 
+def test_text_in_an_encoding_that_is_not_known_is_told_from_what_is_binary(tmp_path: Path, settings: Settings) -> None:
+    minutes = put(tmp_path, "minutes.txt", "会議の議事録\n次回の会議は四月十日に開催します。\n".encode("shift_jis"))
+    assert reason(minutes, settings) == "is in an encoding that is not known: save it as UTF-8"
+
+
 def test_stray_control_characters_are_cleaned_away(tmp_path: Path, settings: Settings) -> None:
     (document,) = documents(found([put(tmp_path, "a.txt", b"A bell \x07 and a stop.\x1b \x0cNext " + b"x" * 400)], settings))
     assert document.text.startswith("A bell and a stop.\n\nNext x")

@@ -49,3 +49,26 @@ def test_a_section_with_more_fields_keeps_its_name_beside_them() -> None:
         (("Kestrel", "notes"), LONG.strip()),
         (("Kestrel",), SHORT),
     ]
+
+
+def test_a_subject_summary_or_key_is_a_heading_where_there_is_no_name() -> None:
+    issue = {"id": 7, "key": "K-1", "fields": {"summary": "Lift stops", "state": {"name": "Done"}, "notes": LONG}}
+    assert told({"issues": [issue]}) == [
+        (("issues", "K-1"), "id: 7; key: K-1"),
+        (("issues", "K-1", "fields", "Lift stops", "state"), "name: Done"),
+        (("issues", "K-1", "fields", "Lift stops", "notes"), LONG.strip()),
+    ]
+
+
+def test_rich_text_is_read_as_its_words() -> None:
+    def node(kind: str, *content: Any) -> dict[str, Any]:
+        return {"type": kind, "content": list(content)}
+
+    ann = {"type": "mention", "attrs": {"text": "@Ann"}}
+    stop = node("paragraph", {"type": "text", "text": "The lift stops, says "}, ann)
+    items = [node("listItem", node("paragraph", {"type": "text", "text": text})) for text in ("Dry it.", "Oil it.")]
+    assert told({"description": {**node("doc", stop, node("bulletList", *items)), "version": 1}}) == [
+        (("description",), "The lift stops, says @Ann"),
+        (("description",), "Dry it."),
+        (("description",), "Oil it."),
+    ]

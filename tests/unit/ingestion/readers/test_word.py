@@ -112,3 +112,36 @@ def test_a_document_in_one_font_of_one_width_is_no_code() -> None:
     document.styles["Normal"].font.name = "Courier New"
     document.add_paragraph("Clay is dug in spring.")
     assert placed(read(document)) == [("paragraph", "", "Clay is dug in spring.")]
+
+
+def test_a_cell_merged_over_rows_is_said_in_each_of_them() -> None:
+    document = new()
+    table = document.add_table(rows=3, cols=2)
+    for cell, text in zip(table._cells, ("Role", "Name", "Potter", "Ann", "", "Bo"), strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+    assert [text for _, _, text in placed(read(document))] == ["Role: Potter; Name: Ann", "Role: Potter; Name: Bo"]
+
+
+def test_a_note_stands_below_its_paragraph() -> None:
+    from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.opc.packuri import PackURI
+    from docx.opc.part import Part
+    from docx.oxml import OxmlElement
+    from docx.oxml.ns import nsdecls, qn
+
+    document = new()
+    paragraph = document.add_paragraph("The kiln was rebuilt.")
+    mark = OxmlElement("w:footnoteReference")
+    mark.set(qn("w:id"), "2")
+    paragraph.add_run()._r.append(mark)
+    document.add_paragraph("It is fired in May.")
+    note = '<w:footnote w:id="2"><w:p><w:r><w:t>It burned in 2019.</w:t></w:r></w:p></w:footnote>'
+    notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>".encode()
+    part = Part(PackURI("/word/footnotes.xml"), "application/xml", notes, document.part.package)
+    document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    assert [text for _, _, text in placed(read(document))] == [
+        "The kiln was rebuilt.",
+        "It burned in 2019.",
+        "It is fired in May.",
+    ]

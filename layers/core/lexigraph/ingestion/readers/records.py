@@ -1,8 +1,8 @@
-"""JSON: records with a ``text`` field are documents, one each; any other JSON is one document of its paths and values."""
+"""JSON and JSON lines: records with a ``text`` are documents, one each; any other is one document of paths and values."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,10 @@ _LONG = 200  # characters from which a value is text of its own
 _MAY_BE_SHORT = 20 * _LONG  # with what blanks it may have
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{:]', re.DOTALL)
 _TITLES = ("title", "name")
-_HEADINGS = ("heading", *_TITLES)
+_HEADINGS = ("heading", *_TITLES, "subject", "summary", "key")
 _TEXTS = ("text", "content", "body")
+# types of nodes of rich text -> the roles of their blocks
+_RICH = {"paragraph": "paragraph", "heading": "paragraph", "codeBlock": "code", "listItem": "list", "taskItem": "list"}
 _BARE = (*_TEXTS, "value")  # keys that say nothing about what they hold
 
 
@@ -43,6 +45,30 @@ def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
     _add(builder, value, (), root=True)
     title = next((value[key] for key in _TITLES if isinstance(value.get(key), str)), "") if isinstance(value, dict) else ""
     return builder.parsed(title, encoding_note(encoding))
+
+
+def read_json_lines(data: bytes, settings: Settings) -> Parsed:
+    """Read JSON lines without the field ``text`` as one document, as the list of their values would be."""
+    text, encoding = decode(data)
+    builder = TextBuilder(settings)
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            check_parts(number, "records", settings)
+            try:
+                check_values(line, settings)
+                _add(builder, [parse_json(line)], (), root=True)
+            except InvalidInput as error:
+                raise InvalidInput(f"line {number:,} {error}") from None
+    return builder.parsed("", encoding_note(encoding))
+
+
+def lack_text(lines: Iterable[bytes]) -> bool:
+    """Tell whether JSON lines are objects of which none has a field ``text``: rows of a table, which are no documents."""
+    try:
+        values = [parse_json(line) for line in lines]
+    except InvalidInput:
+        return False
+    return bool(values) and all(isinstance(value, dict) and "text" not in value for value in values)
 
 
 def check_values(text: str, settings: Settings) -> None:
@@ -121,7 +147,9 @@ def _add(builder: TextBuilder, value: Any, path: tuple[str, ...], *, root: bool 
 
     An object with a heading of its own and text or parts is a section; that of the ``root`` is the title of the document.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value.get("type") == "doc" and _content(value):
+        _add_rich(builder, _content(value))
+    elif isinstance(value, Mapping):
         headed = "" if root else next((key for key in _HEADINGS if _short(value.get(key))), "")
         row = {key: short for key, item in value.items() if not (headed and key in _TEXTS) and (short := _short(item))}
         parts = {key: item for key, item in value.items() if key not in row and item not in (None, "", [], {})}
@@ -147,6 +175,33 @@ def _add(builder: TextBuilder, value: Any, path: tuple[str, ...], *, root: bool 
                 _add(builder, item, path)
     elif value is not None:
         add_plain(builder, _scalar(value))
+
+
+def _add_rich(builder: TextBuilder, nodes: list[Any]) -> None:
+    """Add rich text as Jira, Confluence and ProseMirror keep it: nodes of a type, with content or text."""
+    for node in nodes:
+        kind = str(node.get("type")) if isinstance(node, Mapping) else ""
+        if kind == "tableRow":
+            builder.add("; ".join(filter(None, map(_words, _content(node)))), "row")
+        elif kind in _RICH:
+            builder.add(_words(node), _RICH[kind])
+        else:
+            _add_rich(builder, _content(node))
+
+
+def _words(node: Any) -> str:
+    """Return the words of a node, a paragraph in it on lines of its own."""
+    if not isinstance(node, Mapping):
+        return ""
+    shown = node.get("attrs") if node.get("type") != "text" else node
+    text = shown.get("text") if isinstance(shown, Mapping) else None
+    words = f"{text if isinstance(text, str) else ''}{''.join(map(_words, _content(node)))}"
+    return f"{words}\n" if node.get("type") in ("paragraph", "hardBreak") else words
+
+
+def _content(node: Any) -> list[Any]:
+    content = node.get("content") if isinstance(node, Mapping) else None
+    return content if isinstance(content, list) else []
 
 
 def _short(value: Any) -> str:

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice, repeat
+from itertools import chain, groupby, islice, repeat, zip_longest
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length
 from lexigraph.ingestion.readers.text import decode, encoding_note
@@ -16,6 +16,7 @@ _SAMPLE_ROWS = 20
 _SAMPLE_CHARS = 65_536
 _MAX_HEADER = 80
 _HALF = 0.5
+_FEW = 3  # different names from which one may be there twice
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _VALUE = re.compile(r"[-+]?[\d.,:/%€$£ -]+|true|false|yes|no|n/?a|null|none", re.IGNORECASE)
 _MARKED = re.compile(r"[\d@]|://")
@@ -57,7 +58,8 @@ def add_rows(
     """Add a table, a block a row; empty rows go, lone cells above the table are paragraphs.
 
     The first row is the header when it is known to be (``headed``) or reads as one: at least two columns, no cell empty,
-    none twice, none a number except several years, none with digits or an address that is written as most below it are.
+    none twice but side by side (``Label, Label``), none a number except several years, none with digits or an address that
+    is written as most below it are. Two rows are, too, when the upper one names groups of columns.
     ``strict`` asks for names of which one at least is written otherwise than what is below it: for rows that may well have
     no header.
     """
@@ -66,7 +68,11 @@ def add_rows(
     wide = any(_cells(row) > 1 for row in head)
     while wide and _cells(head[0]) == 1:
         builder.add("".join(head.pop(0)))
-    header = head.pop(0) if len(head) > 1 and (headed or _is_header(head[0], head[1:], strict)) else []
+    header: Sequence[str] = []
+    if len(head) > 1 and (headed or _is_header(head[0], head[1:], strict)):
+        header = head.pop(0)
+    elif not strict and len(head) > 2 and (header := _two_rows(head[0], head[1], head[2:])):
+        head = head[2:]
     for row in chain(head, filled):
         builder.add(statement(header, row), role)
 
@@ -80,11 +86,33 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]], strict: bool)
     while not names[-1]:
         names.pop()
     short = all(name and len(name) <= _MAX_HEADER and name[-1] not in ".?!" for name in names)
-    distinct = len({name.casefold() for name in names}) == len(names)
     years = sum(bool(_YEAR.fullmatch(name)) for name in names)
     values = sum(bool(_VALUE.fullmatch(name)) for name in names)
-    named = len(names) > 1 and short and distinct and values in (0, years) and years != 1 and years < len(names)
-    return named and not _is_row(names, below) and (not strict or _stands_out(names, below))
+    named = len(names) > 1 and short and values in (0, years) and years != 1 and years < len(names)
+    return named and _are_distinct(names, below) and not _is_row(names, below) and (not strict or _stands_out(names, below))
+
+
+def _two_rows(upper: Sequence[str], lower: Sequence[str], below: Sequence[Sequence[str]]) -> list[str]:
+    """Return the header that two rows are, the upper one over several columns: ``Q3 Plan``, ``Q3 Actual``; empty for others.
+
+    Numbers have to stand below a cell of the lower one that the upper one leaves open, as in no row of values.
+    """
+    names, over = list[str](), ""
+    numbers = False
+    for at, (group, name) in enumerate(zip_longest(upper, lower, fillvalue="")):
+        over = group or over
+        if not group and name:
+            numbers = numbers or _share(lambda cell: bool(_VALUE.fullmatch(cell)), "0", below, at) > _HALF
+        names.append(f"{over} {name}".strip() if name else group)
+    return names if numbers and _is_header(names, below, strict=False) else []
+
+
+def _are_distinct(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Tell whether no name is there twice but side by side, as of fields with several values, and none is a value below."""
+    runs = [name for name, _ in groupby(map(str.casefold, names))]
+    once = len(runs) == len(names)
+    values = (cell.casefold() == names[at].casefold() for row in below for at, cell in enumerate(row[: len(names)]))
+    return len(set(runs)) == len(runs) and (once or (len(runs) >= _FEW and not any(values)))
 
 
 def _is_row(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
@@ -99,7 +127,7 @@ def _stands_out(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     return words and any(_share(_kind, name, below, at) < _HALF for at, name in enumerate(names))
 
 
-def _share(written: Callable[[str], str], name: str, below: Sequence[Sequence[str]], at: int) -> float:
+def _share(written: Callable[[str], object], name: str, below: Sequence[Sequence[str]], at: int) -> float:
     """Return which share of the cells of a column is written as a name is."""
     column = [row[at] for row in below if at < len(row) and row[at]]
     return sum(written(cell) == written(name) for cell in column) / len(column) if column else _HALF

@@ -29,8 +29,10 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     """
     text, encoding = _decode(data, declared)
     sample = text[:_SAMPLE]
-    if "\x00" in sample or len(_CONTROL.findall(sample)) * 50 > len(sample):
-        raise InvalidInput("is binary, not text")
+    strange = _CONTROL.findall(sample)
+    if "\x00" in sample or len(strange) * 50 > len(sample):
+        other = all(sign >= "\x7f" for sign in strange)  # as Windows-1252 would have them
+        raise InvalidInput("is in an encoding that is not known: save it as UTF-8" if other else "is binary, not text")
     return text, encoding
 
 

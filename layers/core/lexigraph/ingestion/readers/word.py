@@ -17,6 +17,7 @@ from lexigraph.settings import Settings
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACING = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-", f"{_W}p": "\n"}
+_NOTES = ("footnote", "endnote")
 _BODY_LEVEL = 9  # the outline level of what is no heading
 MONO_FONT = re.compile(r"mono|courier|consol|typewriter|menlo|inconsolata|lucida sans type", re.IGNORECASE)
 CODE_STYLE = re.compile(
@@ -40,7 +41,8 @@ class _Style:
 def read_docx(data: bytes, settings: Settings) -> Parsed:
     """Read a Word file: headings, paragraphs, lists, code and tables in document order; inserted text counts as text.
 
-    Tables of contents are boilerplate. Headers, footers, footnotes and comments are left out.
+    Tables of contents are boilerplate. Notes stand below their paragraph or table. Headers, footers and comments are left
+    out.
     """
     check_archive(data, settings)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -48,6 +50,7 @@ def read_docx(data: bytes, settings: Settings) -> Parsed:
         path = parts.of_kind("", "officeDocument")
         document = parts.root(path)
         styles, numbering = (parts.root(parts.of_kind(path, kind)) for kind in ("styles", "numbering"))
+        notes = {kind: _notes(parts.root(parts.of_kind(path, f"{kind}s"))) for kind in _NOTES}
         core = parts.core()
     body = None if document is None else document.find(f"{_W}body")
     if body is None:
@@ -55,17 +58,20 @@ def read_docx(data: bytes, settings: Settings) -> Parsed:
     for twice in list(body.iter(_FALLBACK)):  # a text box is there once for old readers, once for new ones
         twice.getparent().remove(twice)
     builder = TextBuilder(settings)
-    title = _Walk(builder, _styles(styles), _Numbers(numbering)).over(body)
+    title = _Walk(builder, _styles(styles), _Numbers(numbering), notes).over(body)
     return builder.parsed(core["title"] or title or builder.first_heading(), {"author": core["creator"]})
 
 
 class _Walk:
     """Goes over paragraphs and tables; lines of code and of contents gather until something else comes."""
 
-    def __init__(self, builder: TextBuilder, styles: dict[str, _Style], numbers: "_Numbers") -> None:
+    def __init__(
+        self, builder: TextBuilder, styles: dict[str, _Style], numbers: "_Numbers", notes: dict[str, dict[str, str]]
+    ) -> None:
         self._builder = builder
         self._styles = styles
         self._numbers = numbers
+        self._notes = notes
         self._gathered = Gathered(builder)
         self._title = ""
 
@@ -77,6 +83,11 @@ class _Walk:
                 _add_table(self._builder, element)
             else:
                 self._paragraph(element, contents)
+            for kind, notes in self._notes.items():
+                for mark in element.iter(f"{_W}{kind}Reference") if notes else ():
+                    if note := notes.pop(mark.get(f"{_W}id", ""), ""):
+                        self._gathered.flush()
+                        self._builder.add(note)
         self._gathered.flush()
         return self._title
 
@@ -123,6 +134,11 @@ def _text(element: Any) -> str:
     nodes = element.iter(f"{_W}t", *_SPACING)
     parts = (node.text or "" if node.tag == f"{_W}t" else _SPACING[node.tag] for node in nodes if node is not element)
     return "".join(parts)
+
+
+def _notes(root: Any | None) -> dict[str, str]:
+    """Return the notes at the foot of pages, or at the end, by their ids."""
+    return {} if root is None else {note.get(f"{_W}id", ""): _text(note).strip() for note in root}
 
 
 def _is_mono(paragraph: Any) -> bool:
@@ -209,13 +225,15 @@ def _formats(root: Any) -> dict[tuple[str, int], str]:
 
 
 def _add_table(builder: TextBuilder, table: Any) -> None:
-    rows = []
+    rows: list[list[str]] = []
     for row in table.iterchildren(f"{_W}tr"):
         cells: list[str] = []
         for cell in row.iterchildren(f"{_W}tc"):
-            span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-            width = "1" if span is None else span.get(f"{_W}val", "1")
-            cells += [_text(cell).strip(), *[""] * (min(int(width), 64) - 1 if width.isdecimal() else 0)]
+            span = _value(cell, "tcPr/gridSpan")
+            text = _text(cell).strip()
+            if _goes_on(cell) and rows and len(cells) < len(rows[-1]):  # merged with the cell above
+                text = rows[-1][len(cells)]
+            cells += [text, *[""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)]
         rows.append(cells)
     if len(rows) == 1 or all(len(cells) == 1 for cells in rows):  # a frame around text
         for cells in rows:
@@ -223,3 +241,8 @@ def _add_table(builder: TextBuilder, table: Any) -> None:
                 builder.add(text)
     else:
         add_rows(builder, rows, "table")
+
+
+def _goes_on(cell: Any) -> bool:
+    merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+    return merge is not None and merge.get(f"{_W}val", "continue") == "continue"
