@@ -66,6 +66,23 @@ def test_another_document_that_answers_in_the_words_of_the_question_is_quoted_ho
     ]
 
 
+ISSUES = (
+    ("issues.csv", "Issue key: HM-2; Summary: Gate opens too late; Status: In Progress; Created: 1 May", 0.9),
+    ("issues.csv", "Issue key: HM-1; Summary: Crane 4 stops at full load; Status: Done; Created: 2 May", 0.8),
+    ("issues.csv", "Issue key: HM-7; Summary: Lamp flickers; Status: In Progress; Created: 9 May", 0.3),
+    ("issues.csv", "Issue key: HM-4; Summary: Crane 4 overheats; Status: In Progress; Created: 4 May", 0.2),
+)
+
+
+def test_of_rows_only_the_one_that_is_identified_is_quoted(results):
+    assert texts("What is the status of HM-1?", results(*ISSUES)) == [ISSUES[1][1]]
+
+
+def test_of_rows_all_that_have_what_is_asked_for_in_the_plural_are_quoted(results):
+    assert set(texts("Which issues are in progress?", results(*ISSUES))) == {row for _, row, _ in ISSUES if "Progress" in row}
+    assert len(texts("Which summaries have a status?", results(*ISSUES))) < len(ISSUES)
+
+
 def test_the_end_of_a_chain_brings_what_leads_to_it_however_low_that_ranks(results):
     found = results(
         ("sites.csv", "Foundry Quay is cooled with sea water.", 0.9, "Lanternfish", "Basalt Team", "Foundry Quay"),

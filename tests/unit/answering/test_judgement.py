@@ -71,6 +71,25 @@ def test_an_identifier_that_nothing_has_tells_that_it_is_not_there(results):
     assert known >= ANSWERABLE > confidence("Which release addresses CVE-2014-9390?", notes)
 
 
+ISSUES = (
+    ("issues.csv", "Issue key: HM-1; Summary: Crane 4 stops at full load; Status: Done; Assignee: Ida Brekke", 0.9),
+    ("issues.csv", "Issue key: HM-2; Summary: Gate opens too late; Status: In Progress; Assignee: Jon Vik", 0.8),
+    ("prices.csv", "Product: Rubber buffer; Unit price: 14.50; Supplier: Nordgummi; Note: no oil", 0.7),
+)
+
+
+@pytest.mark.parametrize("question", ["What is the status of HM-1?", "Which issues are in progress?"])
+def test_a_row_that_has_all_that_is_asked_answers_however_little_it_is_like_the_question(results, question):
+    assert confidence(question, results(*ISSUES, cosines={0: 0.25, 1: 0.2, 2: 0.1}, embedding="minilm-384")) >= ANSWERABLE
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the status of HM-9?", "Who reported HM-2?", "What is the summary of the supplier of oil?"]
+)
+def test_a_row_that_lacks_what_is_asked_does_not(results, question):
+    assert confidence(question, results(*ISSUES, cosines={0: 0.25, 1: 0.2, 2: 0.2}, embedding="minilm-384")) < ANSWERABLE
+
+
 def test_what_stands_below_the_setting_asked_for_answers_however_little_it_is_like_the_question(results):
     rows = [("kiln.md", "BatchFiring: Nobody is asked.", 0.9), ("kiln.md", "Doors are shut.", 0.3)]
     found = results(*rows, cosines={0: 0.3, 1: 0.2}, embedding="minilm-384")

@@ -172,6 +172,15 @@ class Asked:
         """Return the share of the question's identifiers that a statement has, or the name of its source; 1 without any."""
         return share_held(self.identifiers, c.whole)
 
+    def is_held_by(self, c: Candidate) -> bool:
+        """Tell whether a row has all words of the question, one of them as a value, or a statement its identifiers and nearly
+        all of its words.
+        """
+        held = self.mass(c.about) / (self.mass(self.worth.keys()) or 1.0)
+        if c.is_row and held == 1.0 and not self.worth.keys() <= c.columns:
+            return True
+        return bool(self.identifiers) and held >= _NEARLY_ALL and self.identified(c) == 1.0
+
     def is_defined_by(self, c: Candidate) -> bool:
         """Tell whether a statement stands below a term or signature that has an identifier of the question."""
         return bool(self.identifiers) and share_held(self.identifiers, " ".join(_terms(c))) > 0

@@ -16,6 +16,8 @@ from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _MOST = 100
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
+_COLUMN = re.compile(r"(?:^|[;\n] ?)([^:;\n]{1,60}): ")
+_ROW = re.compile(r"(?:[^:;\n]{1,60}: [^;\n]*; ){2}[^:;\n]{1,60}: ")
 _FIELDS = re.compile(r"From: [^\n]+\n(?:To|Cc|Date|Subject): ")
 EDGES = _OPENING + _CLOSING  # of a word, which are none of it
 
@@ -63,6 +65,16 @@ class Candidate:
     def is_envelope(self) -> bool:
         """Whether it is the fields of a message: who wrote it, to whom and when, and nothing of what it says."""
         return bool(_FIELDS.match(self.citation.text))
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is the row of a table: values below the names of their columns."""
+        return bool(_ROW.match(self.citation.text))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The stems of the names of a row's columns."""
+        return words_of(" ".join(_COLUMN.findall(self.citation.text)))
 
     @property
     def quotation(self) -> tuple[str, int, str]:

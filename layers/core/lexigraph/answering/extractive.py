@@ -136,6 +136,7 @@ class _Selection:
         self.order = [c for _, c in self.weighed]
         self.rank = max((c.rank for c in quotable), default=0.0)
         self.likeness = max((c.cosine for c in quotable if c.cosine is not None), default=0.0)
+        self.row_identified = any(c.is_row and asked.identified(c) for c in quotable)
         self.chosen: list[list[Candidate]] = []
 
     def choose(self, beyond: Sequence[Candidate] = ()) -> list[list[Candidate]]:
@@ -177,8 +178,12 @@ class _Selection:
                     break
 
     def _carries(self, c: Candidate) -> bool:
-        """Tell whether a statement is like the question at all, and about one of the things compared."""
+        """Tell whether a statement is like the question at all, and about one of the things compared; a row, about what is
+        identified, where one is.
+        """
         if self.asked.sides and not any(side.is_told(c) for side in self.asked.sides):
+            return False
+        if self.row_identified and c.is_row and not self.asked.identified(c):
             return False
         return c.cosine is None or c.cosine >= _CARRIES * self.likeness
 
@@ -230,7 +235,11 @@ class _Selection:
             self.chosen[at] = group
 
     def _enumerate(self, item: Candidate) -> None:
-        """Quote what else is listed below the line that an item stands under."""
+        """Quote what else is listed below the line that an item stands under; of rows, those that have all that is asked."""
+        if item.is_row and self.asked.is_held_by(item):
+            for c in sorted(self.order, key=_in_text):
+                if c.home == item.home and c.is_row and self.asked.is_held_by(c):
+                    self._take(c)
         for lead in sorted({lead for c in self.order if c.home == item.home and (lead := _lead(c)) and _under(lead, item)}):
             for c in sorted(self.order, key=_in_text):
                 if c.home == item.home and _under(lead, c):
