@@ -173,8 +173,8 @@ class Asked:
         return share_held(self.identifiers, c.whole)
 
     def is_held_by(self, c: Candidate) -> bool:
-        """Tell whether a row has all words of the question, one of them as a value, or a statement its identifiers and nearly
-        all of its words.
+        """Tell whether a row has all words of the question, one of them as a value, or a statement nearly all, with its
+        identifiers.
         """
         held = self.mass(c.about) / (self.mass(self.worth.keys()) or 1.0)
         if c.is_row and held == 1.0 and not self.worth.keys() <= c.columns:
