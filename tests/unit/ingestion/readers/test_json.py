@@ -67,8 +67,10 @@ def test_rich_text_is_read_as_its_words() -> None:
     ann = {"type": "mention", "attrs": {"text": "@Ann"}}
     stop = node("paragraph", {"type": "text", "text": "The lift stops, says "}, ann)
     items = [node("listItem", node("paragraph", {"type": "text", "text": text})) for text in ("Dry it.", "Oil it.")]
-    assert told({"description": {**node("doc", stop, node("bulletList", *items)), "version": 1}}) == [
+    said = node("caption", {"type": "text", "text": "As of May."})
+    assert told({"description": {**node("doc", stop, node("bulletList", *items), said), "version": 1}}) == [
         (("description",), "The lift stops, says @Ann"),
         (("description",), "Dry it."),
         (("description",), "Oil it."),
+        (("description",), "As of May."),
     ]

@@ -19,7 +19,11 @@ _TITLES = ("title", "name")
 _HEADINGS = ("heading", *_TITLES, "subject", "summary", "key")
 _TEXTS = ("text", "content", "body")
 # types of nodes of rich text -> the roles of their blocks
-_RICH = {"paragraph": "paragraph", "heading": "paragraph", "codeBlock": "code", "listItem": "list", "taskItem": "list"}
+_RICH = {
+    **dict.fromkeys(("paragraph", "heading", "text"), "paragraph"),
+    **dict.fromkeys(("listItem", "taskItem"), "list"),
+    "codeBlock": "code",
+}
 _BARE = (*_TEXTS, "value")  # keys that say nothing about what they hold
 
 
