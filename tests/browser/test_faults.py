@@ -43,9 +43,12 @@ def test_a_graph_whose_code_does_not_come_says_so_and_keeps_its_list(window: Win
     one.expect_failed_requests()
     held: list[Route] = []
     one.page.route(re.compile(r"/canvas-[^/]+\.js"), lambda route: held.append(route))
-    one.open("#/graph?q=Who+owns+Tidewater%3F")
+    with one.page.expect_event("request", lambda request: "/canvas-" in request.url):
+        one.open("#/graph?q=Who+owns+Tidewater%3F")
     waits = one.page.locator(".canvas-wait")
     expect(waits).to_contain_text("Loading")
+    while not held:  # the request is told of before it can be held
+        one.page.wait_for_timeout(20)
     held[0].abort()
     expect(waits.get_by_role("alert")).to_contain_text("The picture could not be loaded")
     one.button("List").click()

@@ -7,6 +7,7 @@ What says the same is quoted once, with all of its sources cited.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
@@ -74,8 +75,13 @@ def nearest(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tupl
 
 def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tuple[Citation, ...]:
     """Return the external texts that were not quoted, labelled from where the chosen ones end (E-40)."""
-    quoted = {(c.statement_id, c.text) for c in chosen if c.reason == EXTERNAL}
-    rest = [text for text in external if (text.id, text.text) not in quoted]
+    quoted = Counter((c.statement_id, c.text) for c in chosen if c.reason == EXTERNAL)
+    rest = []
+    for text in external:  # the same one may be given twice
+        if quoted[text.id, text.text] > 0:
+            quoted[text.id, text.text] -= 1
+        else:
+            rest.append(text)
     return tuple(external_citation(at, text) for at, text in enumerate(rest, len(chosen) + 1))
 
 
