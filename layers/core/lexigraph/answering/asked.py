@@ -173,11 +173,11 @@ class Asked:
         return share_held(self.identifiers, c.whole)
 
     def is_held_by(self, c: Candidate) -> bool:
-        """Tell whether a row has all words of the question, one of them as a value, or a statement nearly all, with its
-        identifiers.
+        """Tell whether a row has all words of the question, some as names of columns and some as values, or a statement
+        nearly all, with its identifiers.
         """
         held = self.mass(c.about) / (self.mass(self.worth.keys()) or 1.0)
-        if c.is_row and held == 1.0 and not self.worth.keys() <= c.columns:
+        if c.is_row and held == 1.0 and frozenset[str]() < self.worth.keys() & c.columns < self.worth.keys():
             return True
         return bool(self.identifiers) and held >= _NEARLY_ALL and self.identified(c) == 1.0
 
