@@ -21,7 +21,6 @@ SURE = 0.75  # from this confidence on a reader need not be told of doubt; the e
 # whose words are asked for, and of the row of a table that has all that is asked: a name is like nothing that is written
 # under it, a row like no question
 _BELONGS = 0.7
-_ROW = 1.25  # times as like as it seems: most of its columns are not asked for
 _ENOUGH = 2.5  # rare words of the question in one statement that are all that can be asked of it
 
 
@@ -92,8 +91,7 @@ def _said(
 
 def _likeness(asked: Asked, c: Candidate) -> float:
     """Return how like the question a statement is, or its chunk where the search compared only that."""
-    like = (c.around if c.cosine is None else c.cosine) or 0.0
-    return max(_BELONGS * (asked.belongs(c) or asked.is_held_by(c)), like * (_ROW if c.is_row else 1.0))
+    return max(_BELONGS * (asked.belongs(c) or asked.is_held_by(c)), (c.around if c.cosine is None else c.cosine) or 0.0)
 
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
