@@ -2,7 +2,7 @@
 
 import pytest
 
-from lexigraph.answering.identifiers import identifiers, share_held
+from lexigraph.answering.identifiers import identifiers, numbered, share_held
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,11 @@ def test_a_number_with_one_dot_is_a_version_behind_the_name_of_something():
         ("--list", "use --listen", False),
         ("limits.conf", "/etc/limits.conf.5.txt", True),
         ("limits.conf", "limits.config", False),
+        ("valve 99", "Valves 98 and 99 are open.", True),
+        ("valve 99", "Valve: 99; State: open", True),
+        ("valve 99", "Valve 999 is open, and valve 1.99.", False),
+        ("valve 99", "The pump weighs 99 kg.", False),
+        ("error 7", "signal(7): an error is told", False),
         ("http3", "\u4f7f\u7528http3\u534f\u8bae", True),
     ],
 )
@@ -62,3 +67,21 @@ def test_an_identifier_is_found_where_it_is_no_part_of_another(identifier, text,
 def test_the_share_of_no_identifiers_is_whole():
     assert share_held(frozenset(), "Anything.") == 1.0
     assert share_held({"gpl-2", "gpl-3"}, "GPL-3") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What does exit code 28 mean?", {"code 28"}),
+        ("Who checked valve no. 17, and when?", {"valve 17"}),
+        ("Quelle est la pression de la vanne 17?", {"vanne 17"}),
+        ("Who directed Big Hero 6?", set()),
+        ("Did she do 60 pull-ups?", set()),
+        ("Does it cost 4 euros?", set()),
+        ("What was written in summer 1994?", set()),
+        ("What may a child at age 4 eat?", set()),
+        ("Which signal is number 11?", set()),
+    ],
+)
+def test_a_thing_is_named_by_a_number_that_is_no_title_quantity_or_year(question, named):
+    assert numbered(question) == named

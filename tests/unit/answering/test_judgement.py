@@ -71,6 +71,13 @@ def test_an_identifier_that_nothing_has_tells_that_it_is_not_there(results):
     assert known >= ANSWERABLE > confidence("Which release addresses CVE-2014-9390?", notes)
 
 
+def test_a_number_that_nothing_found_has_tells_that_the_thing_called_so_is_not_there(results):
+    codes = results(("curl.txt", "EXIT CODES: 28: Operation timeout.", 0.9), cosines={0: 0.6}, embedding="minilm-384")
+    assert (
+        confidence("What does exit code 28 mean?", codes) >= ANSWERABLE > confidence("What does exit code 977 mean?", codes)
+    )
+
+
 ISSUES = (
     ("issues.csv", "Issue key: HM-1; Summary: Crane 4 stops at full load; Status: Done; Assignee: Ida Brekke", 0.9),
     ("issues.csv", "Issue key: HM-2; Summary: Gate opens too late; Status: In Progress; Assignee: Jon Vik", 0.8),

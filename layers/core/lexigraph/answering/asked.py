@@ -10,7 +10,7 @@ from itertools import chain, pairwise, takewhile
 
 from lexigraph.answering.candidates import EDGES, Candidate, names_in, says_name, words_of
 from lexigraph.answering.compared import RELATION, Side, compared
-from lexigraph.answering.identifiers import identifiers, share_held
+from lexigraph.answering.identifiers import identifiers, numbered, share_held
 from lexigraph.answering.wording import stems
 from lexigraph.model.normalise import entity_key
 from lexigraph.model.scripts import told_language
@@ -251,7 +251,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     names = names_in(question) | {key for name in entities if says_name(key := entity_key(name), question)}
     focus = frozenset(stems(_focus(question))) & words or frozenset(words)
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
-    sought = identifiers(question).union(word.casefold() for word in written)
+    sought = identifiers(question).union(numbered(question), (word.casefold() for word in written))
     return Asked(
         question,
         worth,

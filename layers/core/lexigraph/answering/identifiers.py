@@ -14,6 +14,11 @@ _IDENTIFIER = re.compile(
     re.DOTALL,
 )
 _DECIMAL = re.compile(r"\d+\.\d+")  # behind another word it is a version: Git 2.30
+# one of several that are numbered: valve 17, exit code 4; a year is none, nor is the number of what follows: cost 4 euros
+_NUMBERED = re.compile(
+    r"(?<![\w'.-])(?!(?:aged?|number) )([^\W\d_]{3,30}) (?:no\. ?|number |#)?(?!(?:1\d|20)\d\d\b)(\d{1,15})"
+    r"(?=\W*$|[^\w\s]+ | means?\b| ([^\W\d_]+))"
+)
 
 
 def identifiers(text: str) -> frozenset[str]:
@@ -21,6 +26,12 @@ def identifiers(text: str) -> frozenset[str]:
     written = [word.strip(EDGES).removesuffix("()") for word in text.split()]
     versions = {word for before, word in pairwise(written) if _DECIMAL.fullmatch(word) and stems(before)}
     return frozenset(versions).union(word.casefold() for word in written if _IDENTIFIER.fullmatch(word))
+
+
+def numbered(question: str) -> frozenset[str]:
+    """Return what a question names by a number, in lower case: ``valve 17``. With a capital it is a title: Big Hero 6."""
+    found = ((m[1], m[2]) for m in _NUMBERED.finditer(question) if stems(m[1]) and not stems(m[3] or ""))
+    return frozenset(f"{name.casefold()} {number}" for name, number in found if not name[0].isupper())
 
 
 def share_held(sought: Collection[str], text: str) -> float:
@@ -32,8 +43,13 @@ def share_held(sought: Collection[str], text: str) -> float:
 @lru_cache(maxsize=1_024)
 def _standing(identifier: str) -> re.Pattern[str]:
     """Return what finds an identifier that is no part of another: ``2.30`` in ``v2.30.0``, not in ``2.30.9``; ``UTF-8`` in
-    ``utf_8``, too.
+    ``utf_8``, too. What is named by a number stands where both words do: ``notes 76 and 77``.
     """
+    name, _, number = identifier.partition(" ")
+    if number:
+        return re.compile(
+            rf"(?s)\A(?=.*(?<!\w){name[: max(3, len(name) - 1)]})(?=.*(?<![\w.,])(?<!\w\(){number}(?![.,]?\w))"
+        )
     sought = re.sub(r"^v(?=\d)", "", identifier)
     begins = r"(?<![a-z0-9])(?<!\d\.)v?" if sought[0].isdecimal() else r"(?<![a-z0-9_-])" if sought[0] != "/" else ""
     ends = r"(?:\.0)*(?!\.?[0-9])" if sought[-1].isdecimal() else r"(?![a-z])"
