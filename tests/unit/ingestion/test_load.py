@@ -53,7 +53,7 @@ def texts(document: LoadedDocument) -> list[str]:
 # ---------------------------------------------------------------- finding files
 
 
-def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp_path: Path) -> None:
+def test_a_folder_is_read_in_order_of_names_without_hidden_unknown_and_empty_source_files(tmp_path: Path) -> None:
     for name in (
         "b.txt",
         "a/z.md",
@@ -66,6 +66,7 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         "a/corpus.jsonl.gz",
     ):
         put(tmp_path, name, "x")
+    put(tmp_path, "a/__init__.py", "")
     skipped: Counter[str] = Counter()
     found = list(scan([tmp_path], skipped))
     assert [(i.path.relative_to(tmp_path).as_posix(), i.type) for i in found if isinstance(i, FileItem)] == [
@@ -75,7 +76,8 @@ def test_a_folder_is_read_in_order_of_names_without_hidden_and_unknown_files(tmp
         ("b.txt", "txt"),
     ]
     assert len(found) == 4
-    assert skipped == {".exe": 2, "core": 1, "hidden": 1}
+    assert skipped == {".exe": 2, "core": 1, "hidden": 1, "empty source": 1}
+    assert list(scan([tmp_path / "a/__init__.py"], skipped))  # whoever names it is told
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,10 @@ FILE_NAMES = {
     **dict.fromkeys("makefile dockerfile jenkinsfile vagrantfile gemfile rakefile procfile".split(), "source"),
 }
 # what to do with files that are not read; of all others the type is unknown
-_HIDDEN = "hidden"
+_HIDDEN, _EMPTY = "hidden", "empty source"
 _REMEDIES = {
     _HIDDEN: "file names that begin with a dot are skipped",
+    _EMPTY: "nothing to read",
     **dict.fromkeys((".doc", ".rtf", ".pages", ".wpd"), "save it as .docx"),
     **dict.fromkeys((".xlsb", ".numbers"), "save it as .xlsx"),
     **dict.fromkeys((".ppt", ".key"), "save it as .pptx"),
@@ -183,9 +184,9 @@ def scan(
 
     Hidden files and folders below a path are passed over, such files of a known type counted as ``hidden``. Links are
     followed; what was seen already is not seen again.
-    Files of an unknown type are rejected when a path names them; in folders they are passed over and counted in
-    ``skipped`` by the end of their names. What is ``shut`` is not looked into: it is rejected for the reason that this
-    returns, or passed over in a folder when that is empty.
+    Files of an unknown type and empty ones of code are rejected when a path names them; in folders they are passed over and
+    counted in ``skipped`` by the end of their names, or as ``empty source``. What is ``shut`` is not looked into: it is
+    rejected for the reason that this returns, or passed over in a folder when that is empty.
     """
     seen: set[tuple[int, int]] = set()
     # with the folder where it was found, its links followed: to follow those of every path anew takes most of the time
@@ -214,6 +215,8 @@ def scan(
                 elif skipped is not None:
                     skipped[path.suffix.lower() or path.name] += 1
                 continue
+            elif type_ in _CODE and not (named or found.st_size) and skipped is not None:  # as __init__.py is
+                skipped[_EMPTY] += 1
             else:
                 yield FileItem(path, real.as_uri(), type_)
             seen.add((found.st_dev, found.st_ino))
