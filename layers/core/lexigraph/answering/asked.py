@@ -92,6 +92,20 @@ _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:which|what)\s+(?:(?:are|were|of)\s+)?(?:the\s+)?", re.IGNORECASE)
 _PLURAL = re.compile(r"\w{2,}(?<![sui])s|criteria|people", re.IGNORECASE)
 _BEHIND_A_VERB = frozenset("the a an it its that this these them their to".split())
+_BEHIND_A_PLURAL = frozenset(
+    "and apply are can could did do does exist for had have may might must of or should were will would".split()
+)
+# in the third person: "which option prevents execution"; the others may be plurals, first in a question: "which limits of"
+_VERB = re.compile(
+    r"\w+(?:fi|[iy][sz])es|(?:add|allow|aris|becom|begin|belong|bring|caus|com|contain|creat|decid|defin|delet|describ|determin"
+    r"|disabl|distinguish|enabl|ensur|explain|follow|get|giv|happen|help|hold|ignor|includ|indicat|keep|let|mak|manag|prevent"
+    r"|produc|provid|read|remov|represent|requir|say|send|specif|tak|tell|writ)e?s|exists|goes|has|lies",
+    re.IGNORECASE,
+)
+_VERB_OR_PLURAL = re.compile(
+    r"(?:chang|control|find|flow|forc|influenc|limit|need|print|result|return|run|set|show|start|stop|support|turn|us|work)e?s",
+    re.IGNORECASE,
+)
 _DASHED = re.compile(r"\S{2,80}(?= [-\u2013\u2014] )")  # the term of an item: ReadonlyDeep - a type of ...
 _OF_A_TERM = 80  # characters at most
 _SOURCES = 3  # at most that have a setting or function as a term
@@ -312,12 +326,15 @@ def _focus(question: str) -> str:
 def _begins_with_a_plural(text: str) -> bool:
     """Tell whether the first noun of a text seems to be a plural: "limits does it have", not "option limits the size"."""
     words = text.split()[: _OF_A_NAME + 1]
-    name = list(takewhile(lambda word: word.casefold() not in STOP_WORDS, words[:_OF_A_NAME]))
-    following = [*words[1 : len(name) + 1], ""]
-    return any(
-        _PLURAL.fullmatch(word.strip(EDGES)) and then.casefold() not in _BEHIND_A_VERB
-        for word, then in zip(name, following, strict=False)
-    )
+    name = takewhile(lambda word: word.casefold() not in STOP_WORDS, words[:_OF_A_NAME])
+    for at, (word, then) in enumerate(zip(name, [*words[1:], ""], strict=False)):
+        bare, behind = word.strip(EDGES), then.casefold()
+        verb = _VERB.fullmatch(bare) or (at and _VERB_OR_PLURAL.fullmatch(bare))
+        if verb and behind and behind not in _BEHIND_A_PLURAL:
+            return False
+        if _PLURAL.fullmatch(bare) and behind not in _BEHIND_A_VERB:
+            return True
+    return False
 
 
 def _weight(words: AbstractSet[str], worth: dict[str, float]) -> float:
