@@ -465,6 +465,13 @@ def test_a_heading_above_what_is_quoted_is_told_where_it_has_what_is_asked_for(q
     assert quotation(read(question, []), cited) == said
 
 
+def test_the_name_of_a_class_or_function_above_what_is_quoted_is_always_told():
+    cited = citation("Too many lids.", resolved="TooManyLids: Too many lids.")
+    assert (
+        quotation(read("Which error is raised where there are too many?", []), cited) == "[TooManyLids] Too many lids. [S1]"
+    )
+
+
 def test_what_stands_below_the_term_that_is_asked_of_is_quoted_in_its_order_and_with_the_term(results):
     said = ("Matches hidden files, too, when dot is set.", "It is slow.", "The default is false.")
     rows = [("glob.md", f"dot: {text}", score) for text, score in zip(said, (0.5, 0.45, 0.9), strict=True)]
@@ -547,6 +554,8 @@ def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it_or_
     assert quotation(ASKED, citation(code, "code", f"Print each\nline\n{code}")) == (
         "\nPrint each line. [S1]\n```\nwhile read -r line; do\n    echo $line\ndone\n```"
     )
+    item = citation("1 | 2", "table", "- One lid a pot:\n1 | 2")
+    assert quotation(ASKED, item).startswith("\nOne lid a pot: [S1]\n")
     assert quotation(ASKED, citation("a | b\n1 | 2", "table")) == "\nA: [S1]\n```\na | b\n1 | 2\n```"
 
 

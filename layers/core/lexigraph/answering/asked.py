@@ -86,6 +86,7 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 _INNER_CAPITAL = re.compile(r"\b[A-Za-z]*[a-z][A-Z]\w*")
+_NAME_IN_CODE = re.compile(r"(?=\w*(?:[a-z][A-Z]|[^\W_]_[^\W_]))[\w.]+(?:\(\))?")
 _NAMED_ALONE = re.compile(r"(?:^|, )(\w+)(?!\w)(?! [A-Z])")  # of terms; a name of several words is that of a thing
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _FOR_ALL = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
@@ -229,8 +230,11 @@ class Asked:
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has a word of the question, or the time asked for, that it lacks.
 
-        Or is what the question names: ``dot`` says of what "Hidden files match, too, if dot is set" is told.
+        Or is what the question names: ``dot`` says of what "Hidden files match, too, if dot is set" is told. The name of a
+        class or function is always told: what stands below says nothing without it.
         """
+        if _NAME_IN_CODE.fullmatch(lead) and lead not in quoted:
+            return True
         leads, begins = set(stems(lead)), quoted.casefold().startswith(lead.casefold())
         named = share_held(self.identifiers, lead) > share_held(self.identifiers, quoted)
         said = self.worth.keys() & (leads - set(stems(quoted))) or (leads and leads <= self.worth.keys() and not begins)

@@ -90,7 +90,7 @@ def quotation(asked: Asked, quoted: Quotation) -> str:
     first, labels = quoted[0], "".join(f"[{c.label}]" for c in quoted)
     if first.kind == "prose":
         return f"{_with_subject(asked, first)} {labels}"
-    lead = first.resolved.removesuffix(first.text).strip()
+    lead = first.resolved.removesuffix(first.text).strip().removeprefix("- ")
     head = f"{sentence(lead) if lead and lead != first.resolved else _named(first)} {labels}".lstrip()
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(first.text)), default=0))
     return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(first.text))}\n{fence}"

@@ -33,6 +33,7 @@ def lift(crate, height=2):
     """Lift a crate from a boat.
 
     :param crate: what is lifted
+    :rtype: float
     """
     # inner remark
     return os.path.join(crate, str(height))
@@ -95,6 +96,7 @@ def test_definitions_are_sections_their_documentation_is_text_and_their_code_one
         ("paragraph", ("lift",), "Nobody may stand below."),
         ("paragraph", ("lift",), "Lift a crate from a boat."),
         ("list", ("lift",), "- param crate: what is lifted"),
+        ("list", ("lift",), "- returns float"),
         (
             "code",
             ("lift",),

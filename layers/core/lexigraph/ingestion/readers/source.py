@@ -49,6 +49,7 @@ _QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
 _FRINGE = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+(?=\s|$)|--+(?=\s|$)|;+|<!--)\s?|\s*(?:\*+/|-->)\s*$")
 _TAGS = "param|returns?|throws|raises?|type|rtype|see|since|deprecated|brief|arg|var|yields?"
 _TAG = re.compile(rf"^[^\S\n]*[@:\\]({_TAGS})\b:?[^\S\n]*(.*)$", re.MULTILINE)
+_TAGS_SAID = {"rtype": "returns"}
 _HTML = "p|b|i|em|strong|code|pre|tt|ul|ol|li|dl|dt|dd|a|br|h[1-6]|table|tr|td|th|para|summary|remarks|c|see"
 _MARKUP = re.compile(rf"</?(?:{_HTML})(?:\s[^>]*)?/?>|\{{@\w+\s+([^}}]*)\}}")
 # ``KEY value`` and ``key = value``, also commented out: ``#KEY value``, ``# key=value``
@@ -310,7 +311,8 @@ def _said(lines: Sequence[str]) -> str:
         if not line.startswith("#!") and "-*- coding" not in line:
             kept.append(line)
     bare = [_QUOTES.sub("", _FRINGE.sub("", line)) for line in kept]
-    return _MARKUP.sub(r"\1", _TAG.sub(r"- \1 \2", "\n".join(_even(bare))))
+    tagged = _TAG.sub(lambda tag: f"- {_TAGS_SAID.get(tag[1], tag[1])} {tag[2]}", "\n".join(_even(bare)))
+    return _MARKUP.sub(r"\1", tagged)
 
 
 def _even(lines: Sequence[str]) -> list[str]:
