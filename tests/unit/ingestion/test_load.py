@@ -668,7 +668,7 @@ def test_records_are_documents_of_their_own(tmp_path: Path, settings: Settings, 
     uri = path.resolve().as_uri()
     place = "item=3" if name == "c.json" else "line=3"
     assert [d.uri for d in (first, second, third)] == [f"{uri}#m1", f"{uri}#2", f"{uri}#{place}"]
-    assert [d.title for d in (first, second, third)] == ["First", "Second", place]
+    assert [d.title for d in (first, second, third)] == ["First", "Second", f"c, {place.replace('=', ' ')}"]
     kind = FILE_TYPES[Path(name.removesuffix(".gz")).suffix]
     assert first.metadata == {"id": "m1", "year": 2020, "draft": False, "file_name": name, "file_type": kind}
     assert second.metadata["id"] == 2

@@ -334,10 +334,10 @@ def load(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reject
     """Yield the documents of a file, or why there is none; nothing is raised.
 
     One document a file, except records: each line of a jsonl file, and each object of a JSON list, of objects with a field
-    ``text`` is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id), and so is
-    each message of a mailbox (``FILE#message=N``). Without a field ``title`` a record is called by its id; an empty one says
-    that it has none, and it is called by the subject that its text begins with, if that is a name. A bad record, or the
-    second of an id, is rejected and the others are loaded.
+    ``text`` is a document with the URI ``FILE#ID`` (``FILE#line=N`` or ``FILE#item=N`` without an id), and so is each
+    message of a mailbox (``FILE#message=N``). Without a field ``title`` a record is called by its id or its file and place;
+    an empty one says that it has none, and it is called by the subject that its text begins with, if that is a name. A bad
+    record, or the second of an id, is rejected and the others are loaded.
     """
     found = {"jsonl": _records, "mbox": _mailbox}.get(item.type, _whole)(item, settings)
     try:
@@ -426,10 +426,14 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)
     else:
-        name = Path(_shown(item.path)).name
-        named = Path(name[: -len(_PACKED)] if _is_packed(item) else name)
-        title = named.name if item.type in _NAMED else named.stem
-        yield _document(item, parsed, item.uri, data, title, settings, digest=_hash(raw))
+        yield _document(item, parsed, item.uri, data, _title(item), settings, digest=_hash(raw))
+
+
+def _title(item: FileItem) -> str:
+    """Return what a document is called whose text says no title: its file, code by its whole name."""
+    name = Path(_shown(item.path)).name
+    named = Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+    return named.name if item.type in _NAMED else named.stem
 
 
 def _is_packed(item: FileItem) -> bool:
@@ -572,7 +576,8 @@ def _each(
                 continue
             uri = f"{uri};{number}" if uri in seen else uri
             seen[uri] = said
-            title = lead_subject(record.parsed.text) if record.untitled else record.key or uri.rpartition("#")[2]
+            called = record.key or f"{_title(item)}, {place} {number}"
+            title = lead_subject(record.parsed.text) if record.untitled else called
             yield _document(item, record.parsed, uri, raw, title, settings)
         except (InvalidInput, RecursionError) as error:
             bad += 1
