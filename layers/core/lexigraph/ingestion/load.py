@@ -20,7 +20,7 @@ from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from lexigraph.ingestion.events import Skipped
 from lexigraph.ingestion.language import with_language
@@ -123,6 +123,7 @@ _UNKNOWN = "unknown type"
 _OWN = "belongs to the stores: use another file"
 _PACKED = ".gz"  # a file is read as what it packs
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _CODE = frozenset({"source", "script", "settings"})
 _NAMED = _CODE | {"log"}  # types whose files are called by their whole names
 # where chunks may be cut, at least
@@ -430,9 +431,14 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
 
 
 def _title(item: FileItem) -> str:
-    """Return what a document is called whose text says no title: its file, code by its whole name."""
+    """Return what a document is called whose text says no title: its file, code by its whole name; of a file that has a day
+    for its name, as talks are exported, its folder too.
+    """
     name = Path(_shown(item.path)).name
     named = Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+    if item.type == "json" and _DAY.fullmatch(named.stem):
+        folder = unquote(item.uri).rpartition("/")[0].replace(":", "/").rpartition("/")[2]
+        return f"{folder} {named.stem}".strip()
     return named.name if item.type in _NAMED else named.stem
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line, too_many
 from lexigraph.ingestion.readers.plain.reader import add_plain
+from lexigraph.ingestion.readers.talk import is_talk, read_talk
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
@@ -41,6 +42,8 @@ def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
     text, encoding = decode(data)
     check_values(text, settings)
     value = parse_json(text)
+    if is_talk(value):
+        return read_talk(value, settings)
     if isinstance(value, list) and any(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
         return value
     if isinstance(value, dict) and isinstance(value.get("text"), str) and value["text"].strip():
