@@ -134,6 +134,18 @@ def test_a_name_alone_is_answered_by_what_says_it_though_that_is_not_like_the_qu
     assert confidence("Can I use Ollama?", said) >= ANSWERABLE > confidence("Can I use Oxalis?", said)
 
 
+def test_what_is_only_said_of_others_is_not_said_of_what_is_asked_about(results):
+    found = results(
+        ("lathe.md", "The lathe turns wood.", 0.9),
+        ("lathe.md", "Oil the lathe every month.", 0.8),
+        ("press.md", "Ida Brekke built the press.", 0.7),
+        cosines={0: 0.7, 1: 0.6, 2: 0.5},
+        embedding="minilm-384",
+    )
+    assert confidence("Who built the press?", found) >= ANSWERABLE > confidence("Who built the lathe?", found)
+    assert confidence("Who oils the lathe?", found) >= ANSWERABLE
+
+
 def test_of_things_compared_it_is_enough_that_one_is_told_of(results):
     found = results(
         ("KPL-2.txt", "You may copy this.", 0.9),

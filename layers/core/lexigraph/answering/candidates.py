@@ -62,6 +62,12 @@ class Candidate:
         return f"{self.citation.text}\n{self.citation.resolved}\n{self.called}"
 
     @property
+    def names_of_source(self) -> tuple[str, str]:
+        """What its source is called by: its title, and the name of its file without its ending."""
+        title, _, file = self.called.partition("\n")
+        return title, file.partition(".")[0]
+
+    @property
     def is_envelope(self) -> bool:
         """Whether it is the fields of a message: who wrote it, to whom and when, and nothing of what it says."""
         return bool(_FIELDS.match(self.citation.text))

@@ -3,7 +3,8 @@
 Three signals make the confidence. The *cosine* of question and nearest chunk tells foreign questions. What one statement
 has *said*, the question's words in it and its headings, the rare ones counted most, times how like the question it is,
 tells what is near but not said; two or three rare words are enough, however many a long question has. An *identifier* of
-the question (``CVE-2023-25652``, ``--partscan``) or an acronym (``AES``) that nothing found has tells that it is not there.
+the question (``CVE-2023-25652``, ``--partscan``) or an acronym (``AES``) that nothing found has tells that it is not there,
+and so does a word that is only said of others than what is asked about.
 """
 
 import math
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lexigraph.answering.asked import Asked
-from lexigraph.answering.candidates import Candidate
+from lexigraph.answering.candidates import Candidate, names_in, words_of
 from lexigraph.answering.compared import Side, all_words
 from lexigraph.answering.identifiers import identifiers, share_held
 
@@ -21,6 +22,7 @@ SURE = 0.75  # from this confidence on a reader need not be told of doubt; the e
 # whose words are asked for, and of the row of a table that has all that is asked: a name is like nothing that is written
 # under it, a row like no question
 _BELONGS = 0.7
+_FEW = 2  # words asked of a name: with more, a part of them may be another name
 _ENOUGH = 2.5  # rare words of the question in one statement that are all that can be asked of it
 
 
@@ -96,10 +98,27 @@ def _likeness(asked: Asked, c: Candidate) -> float:
 
 def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
     """Return the share of the question's identifiers that the statement with the most of them lacks; 1 where nothing found
-    has a word of a name of it. Of things compared it is enough that one is told of.
+    has a word of a name of it, or only of others says what is asked. Of things compared it is enough that one is told of.
     """
     compared = " ".join(side.name for side in asked.sides)
     if any(name not in compared for name in asked.unknown):
         return 1.0
+    if not asked.sides and _is_told_of_others(asked, found):
+        return 1.0
     sought = asked.identifiers - identifiers(compared)
     return 1.0 - max(share_held(sought, c.whole) for c in found) if sought else 0.0
+
+
+def _is_told_of_others(asked: Asked, found: Sequence[Candidate]) -> bool:
+    """Tell whether one or two words are asked of what a source is called by, no names, and statements that say them are all
+    about something else: "Who wrote picomatch?", where an author is told of another package.
+    """
+    words = asked.worth.keys()
+    called = (words_of(name) for name in {name for c in found for name in c.names_of_source})
+    subject = max((words & name for name in called if 2 * len(words & name) > len(name)), key=len, default=frozenset())
+    wanted = words - subject
+    if not (subject and 0 < len(wanted) <= _FEW and wanted <= asked.found) or wanted & words_of(
+        " ".join(names_in(asked.text))
+    ):
+        return False
+    return not any(subject <= c.about and wanted & c.about for c in found)
