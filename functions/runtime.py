@@ -20,7 +20,7 @@ from aws_lambda_powertools.utilities.parser import parse
 
 from functions.settings import settings as settings
 from lexigraph import telemetry
-from lexigraph.model.errors import Conflict, LexigraphError
+from lexigraph.model.errors import Conflict, LexigraphError, Misconfigured, ModelUnavailable, StoreUnavailable
 from lexigraph.storage.factory import RegistryFactory
 from lexigraph.storage.protocols import Registry
 
@@ -93,15 +93,19 @@ def told(
     except passed:
         raise
     except LexigraphError as error:
-        _failed(step, error, note)
+        failed(step, error)
+        note(error)
         raise
     except Exception as error:  # noqa: BLE001  # whatever it is, its text stays here
-        _failed(step, error, note)
+        failed(step, error)
+        note(error)
         raise StepFailed(f"{step}: {type(error).__name__}") from None
 
 
-def _failed(step: str, error: Exception, note: Callable[[BaseException], None]) -> None:
+def failed(step: str, error: BaseException, **of: str) -> None:
+    """Count and log a failure; what it says only where whoever runs this can mend it: any other may quote a document."""
     frames = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
-    logger.error("step failed", extra={"step": step, "error": type(error).__name__, "frames": frames[-8:]})
+    reason = {"reason": str(error)} if isinstance(error, (StoreUnavailable, ModelUnavailable, Misconfigured)) else {}
+    told = {"step": step, "error": type(error).__name__, **reason, "frames": frames[-8:], **of}
+    logger.error("step failed", extra=told)
     metrics.add_metric(name=f"{step.capitalize()}Failed", unit=MetricUnit.Count, value=1)
-    note(error)

@@ -82,10 +82,10 @@ def alarm_figures(profile: Profile) -> int:
     """Return how many figures alarms watch.
 
     None of `extract` and `build` where these have a limit of their own; that of the hours where the graph has any; that of
-    the API for who signs; one of each model of Bedrock.
+    the API for who signs; that of the graph's readers; one of each model of Bedrock.
     """
     own = ALARM_FIGURES - (2 if profile.reserve else 0)
-    return own + bool(profile.neptune_hours) + profile.iam + len(profile.of_bedrock)
+    return own + bool(profile.neptune_hours) + profile.iam + bool(profile.neptune_readers) + len(profile.of_bedrock)
 
 
 def endpoints(profile: Profile) -> int:

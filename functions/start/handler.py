@@ -10,7 +10,7 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.parser.models import S3EventNotificationEventBridgeModel
 
 from functions.payloads import ObjectMessage
-from functions.runtime import function, logger, registry
+from functions.runtime import failed, function, logger, registry
 from functions.start.once import once
 from functions.work import inbox, workflow
 from lexigraph import telemetry
@@ -19,7 +19,17 @@ from lexigraph.ingestion.workflow.file_run import begin
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.names import checked_name
 
-processor = BatchProcessor(event_type=EventType.SQS, model=ObjectMessage, raise_on_entire_batch_failure=False)
+
+class _Messages(BatchProcessor):
+    """Logs why a message failed, as nothing else does: it comes again, and at last lies among the dead letters."""
+
+    def failure_handler(self, record: Any, exception: Any) -> Any:
+        known = isinstance(record, ObjectMessage)
+        failed("start", exception[1], **({"key": record.body.detail.object.key} if known else {}))
+        return super().failure_handler(record, exception)
+
+
+processor = _Messages(event_type=EventType.SQS, model=ObjectMessage, raise_on_entire_batch_failure=False)
 
 
 @function(dict[str, Any])

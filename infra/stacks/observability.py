@@ -135,11 +135,15 @@ class ObservabilityStack(Stack):
     def _graph(self, graph: GraphStack) -> None:
         metric = partial(_metric, "AWS/Neptune", DBClusterIdentifier=graph.cluster.ref)
         full = 0.9 * self._profile.neptune_max
-        capacity = metric("ServerlessDatabaseCapacity", "Average")
-        self._alarm("GraphFull", capacity, full, "the graph is near its largest capacity", periods=6)
+        # that of the cluster is the average of its instances, which stays low while the readers are full and the writer idle
+        roles = ("WRITER", "READER") if self._profile.neptune_readers else ("WRITER",)
+        capacities = {role: metric("ServerlessDatabaseCapacity", "Average", Role=role) for role in roles}
+        fullest = _of("MAX", {f"m{n}": of_role for n, of_role in enumerate(capacities.values())})
+        self._alarm("GraphFull", fullest, full, "the graph is near its largest capacity", periods=6)
         queue = metric("MainRequestQueuePendingRequests", "Maximum")
         self._alarm("GraphQueue", queue, 50, "requests wait for the graph", periods=3)
-        self._show("Neptune", {"capacity units": capacity, "waiting": queue})
+        units = {f"capacity units, {role.lower()}": of_role for role, of_role in capacities.items()}
+        self._show("Neptune", {**units, "waiting": queue})
         if graph.missed:
             missed = _metric("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum", QueueName=graph.missed)
             self._alarm("GraphHours", missed, 1, "the graph was not started or stopped in time")

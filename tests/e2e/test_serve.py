@@ -163,6 +163,12 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
         assert (refused.code, "a visible character" in refused.err) == (2, True)
 
 
+def test_a_key_is_told_as_json_as_it_is_listed(tmp_path: Path) -> None:
+    made = here("keys", "create", "--name", "shop", "--json", "--data", tmp_path).json
+    assert made["created_at"]
+    assert [{**one, "key": made["key"]} for one in here("keys", "list", "--json", "--data", tmp_path).json["keys"]] == [made]
+
+
 def test_a_key_is_made_with_filters_and_what_it_sees_is_told(tmp_path: Path) -> None:
     where = {"condition": "not", "filters": [{"key": "draft", "operator": "==", "value": True}]}
     made = here("keys", "create", "--filter", "groups in [staff, press]", "--filter", json.dumps(where), "--data", tmp_path)

@@ -133,6 +133,19 @@ def test_a_server_is_open_only_where_no_key_was_ever_made(tmp_path: Path, state:
 
 
 @pytest.mark.slow
+def test_a_server_whose_keys_were_lost_to_damage_stays_closed(tmp_path: Path) -> None:
+    write_pages(tmp_path / "docs", {"Tidewater": "Tidewater is owned by the Heron Team."})
+    here("ingest", "docs", cwd=tmp_path)
+    make_key(tmp_path, "default", "read")
+    (tmp_path / ".lexigraph" / "registry.sqlite").write_bytes(b"overwritten")
+    assert "makes new keys, which servers now ask for" in here("doctor", "--repair", cwd=tmp_path).out
+    with serving(tmp_path) as server:
+        assert server.ask("GET", "/documents").status_code == 401
+        key = make_key(tmp_path, "default", "read")
+        assert len(server.ask("GET", "/documents", key).json()["documents"]) == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_first_key_closes_a_server_that_runs(tmp_path: Path, workers: str) -> None:
     with serving(tmp_path, "--workers", workers) as server:

@@ -116,6 +116,16 @@ def test_throttled_models_are_told_of_whether_bedrock_counts_them_together_or_ea
 
 
 @pytest.mark.parametrize("profile", ON_AWS)
+def test_a_graph_is_full_when_its_writer_or_its_readers_are_not_when_all_are_on_average(templates: OF, profile: str) -> None:
+    alarm = templates(profile).one("CloudWatch::Alarm", "GraphFull").properties
+    (told,) = [m["Expression"] for m in alarm["Metrics"] if "Expression" in m]
+    assert told == "MAX(METRICS())"
+    watched = [m["MetricStat"]["Metric"] for m in alarm["Metrics"] if "MetricStat" in m]
+    roles = {d["Value"] for metric in watched for d in metric["Dimensions"] if d["Name"] == "Role"}
+    assert roles == ({"WRITER", "READER"} if PROFILES[profile].neptune_readers else {"WRITER"})
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
 def test_a_budget_watches_what_carries_the_profiles_tag(templates: OF, profile: str) -> None:
     found = templates(profile)
     budget = found.one("Budgets::Budget", "Budget").properties["Budget"]

@@ -125,6 +125,20 @@ def test_a_message_that_cannot_be_read_comes_again_alone_and_files_of_no_known_t
     assert len(there.started()) == 1
 
 
+def test_why_a_message_fails_stands_in_the_log_with_the_file_that_it_is_about(
+    there: Deployed, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = message("start.created", version_id=there.put(HARBOUR))
+    there.cloud.client("stepfunctions").delete_state_machine(stateMachineArn=there.arn)
+
+    with caplog.at_level("ERROR", "lexigraph"):
+        assert invoke("start", asked)["batchItemFailures"]
+
+    (told,) = caplog.records
+    assert (told.levelname, vars(told)["key"], vars(told)["error"]) == ("ERROR", KEY, "Refused")
+    assert vars(told)["reason"].endswith("StateMachineDoesNotExist")
+
+
 @pytest.mark.parametrize("key", ["default/co%E2%80%AEurt/harbour.md", "default/default/har\u200bbour.md"])
 def test_a_file_under_a_name_that_cannot_be_seen_whole_is_passed_over(there: Deployed, key: str) -> None:
     assert invoke("start", message("start.created", version_id=there.put(HARBOUR), key=key)) == {"batchItemFailures": []}

@@ -22,18 +22,8 @@ from lexigraph.retrieval.stages.results import CONTEXT
 from lexigraph.storage.protocols import EvidenceRequest
 
 _MOST_ENTITIES = 50
-# a reply with one of these would be another a moment later
-_PASSING = frozenset(
-    {
-        "model_unavailable",
-        "answer_cut",
-        "embedding_failed",
-        "rerank_failed",
-        "vector_failed",
-        "graph_failed",
-        "followup_failed",
-    }
-)
+# a reply with one of these would be another a moment later, as would one that a step had no part in (``..._failed``)
+_PASSING = frozenset({"model_unavailable", "answer_cut", "store_damaged"})
 
 
 class Answers:
@@ -106,7 +96,7 @@ class Answers:
             drawing = draw(answer.results, most=self._body.evidence_limit, citations=labels)
             locate(drawing, self._service.stores.graph, self._tenant)
             reply["evidence"] = EvidenceReply.of(drawing).model_dump(by_alias=True)
-        if not _PASSING & {w.type for w in answer.warnings}:
+        if not any(w.type in _PASSING or w.type.endswith("_failed") for w in answer.warnings):
             self._service.answers.put(self._key, reply)
         return dict(reply)
 

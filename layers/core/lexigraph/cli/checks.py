@@ -30,7 +30,10 @@ _LITTLE_SPACE = 1_000_000_000
 _NO_SPACE = 50_000_000
 _REQUIRED = re.compile(r"^([\w.-]+)[^;]*;.*extra\s*==\s*['\"]([\w-]+)['\"]")
 # laptop is the sum of others; model is heavy and seldom wanted
-_KEYS = "its keys and jobs were lost: `lexigraph keys create` makes new ones, or lexigraph restore"
+_KEYS = (
+    "its keys, jobs and decisions about names were lost: `lexigraph keys create` makes new keys, which servers now ask for, "
+    "or lexigraph restore"
+)
 _EXTRAS = ("aws", "cli", "files", "llama-index", "local", "mcp", "model")
 
 
@@ -222,7 +225,7 @@ def check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
                 to = f"; put aside in {moved[damage.path].parent.name}" if damage.path in moved else ""
                 yield Check("files", str(damage.path), "note", f"{damage.problem}{to}", _KEYS if _has_keys(damage) else "")
         if any(path.name in EVIDENCE for path in moved):
-            yield from _built_again(settings)
+            yield from _built_again(settings, keys_lost=any(map(_has_keys, found)))
         if not found:
             size = sum(path.stat().st_size for name in FILES if (path := folder / name).is_file())
             yield Check("files", str(folder), "ok", f"{decimal(size)} intact")
@@ -235,13 +238,18 @@ def _has_keys(damage: "Damage") -> bool:
     return damage.path.name == "registry.sqlite"
 
 
-def _built_again(settings: Settings) -> Iterator[Check]:
-    """Build the documents of all tenants again."""
+def _built_again(settings: Settings, *, keys_lost: bool) -> Iterator[Check]:
+    """Build the documents of all tenants again. Servers that lost their keys go on asking for one."""
+    from lexigraph.api.access.keys import new_key
     from lexigraph.ingestion.pipeline import LexicalGraphIndex
     from lexigraph.ingestion.upkeep.rebuild import adopt
     from lexigraph.storage.factory import open_stores
 
     with closing(open_stores(settings, create="again")) as stores:
+        if keys_lost:  # none was ever made, as far as the new registry knows: that would open a server on loopback
+            _, key = new_key(settings.tenant, ("read",), name="instead of the lost ones")
+            stores.registry.add_key(key)
+            stores.registry.revoke_key(Tenant(key.tenant), key.id)
         index = LexicalGraphIndex(stores, settings=settings)
         for tenant in tenants_of(settings):
             if not stores.registry.revision(tenant):

@@ -69,6 +69,8 @@ def create(
         else:
             secret, key = new_key(settings.tenant, scopes, name=name, **limits)
             registry.add_key(key)
+        # as it is kept: with the time
+        key = next((kept for kept in registry.keys(Tenant(settings.tenant)) if kept.id == key.id), key)
     notes = [_LABELS] if database else []
     if key.filters:
         notes.append(f"the key sees the documents that pass {_told(key.filters)}, and nothing of any other")

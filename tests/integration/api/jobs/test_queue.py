@@ -31,6 +31,7 @@ from lexigraph.api.routes.ingest import begin
 from lexigraph.api.service import Service
 from lexigraph.api.sse import STREAMS
 from lexigraph.ingestion.jobs import ingest_request
+from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import RegistryFactory, open_stores
@@ -176,6 +177,31 @@ def test_a_job_that_lost_its_store_is_tried_again_when_the_store_is_back(
     assert service.jobs.wait(MINE, job.id, SECONDS).status == "SUCCEEDED"
     eventually(path.exists, lambda there: not there)
     assert service.worker.seen == [str(path)] * 2
+
+
+class Refused(Waiting):
+    """A worker whose disk is full at first."""
+
+    def run(self, tenant: Tenant, job: JobRecord, *, resumed: bool) -> None:
+        """Fail twice."""
+        if len(self.seen) < 2:
+            self.seen.append("failed")
+            raise StoreUnavailable("graph.sqlite: database or disk is full")
+        super().run(tenant, job, resumed=resumed)
+
+
+def test_a_job_that_is_tried_again_and_again_is_told_of_in_the_log_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = open_laptop(tmp_path).registry
+    worker = Refused(registry)
+    worker.go.set()
+    jobs = Jobs(registry, worker, tmp_path / "uploads")
+    job = jobs.begin(A, path_request("/a0"))
+    assert jobs.wait(A, job.id, SECONDS).status == "SUCCEEDED"
+    jobs.close()
+    assert worker.seen == ["failed", "failed", "/a0"]
+    assert [record.getMessage().rpartition(": ")[2] for record in caplog.records] == ["database or disk is full"]
 
 
 class Failing(Waiting):

@@ -254,6 +254,19 @@ def test_a_changed_document_makes_answers_stale(tmp_path: Path) -> None:
         assert "Mira Holm" in again["answer"]
 
 
+def test_an_answer_given_while_a_store_was_away_is_not_remembered(tmp_path: Path) -> None:
+    with laptop_api(tmp_path, pages=PAGES) as api:
+        client = api.client()
+        store, away = tmp_path / "data" / "vectors.sqlite", tmp_path / "away.sqlite"
+        store.rename(away)
+        told = client.post("/query", json={"question": QUESTION}).json()
+        assert "search_failed" in {warning["type"] for warning in told["warnings"]}
+        away.rename(store)
+        again = client.post("/query", json={"question": QUESTION}).json()
+        assert (again["cached"], again["warnings"]) == (False, [])
+        assert "Ines Calloway" in again["answer"]
+
+
 @pytest.mark.requirement("E-57", "E-58")
 def test_the_caches_are_shown_and_cleared_by_tenant(api: Api) -> None:
     client, other = api.client(), api.client("other")

@@ -36,6 +36,21 @@ def test_what_is_restored_is_what_was_there(backup: Path, tmp_path: Path) -> Non
         assert laptop(tmp_path / "new", new).ingest([tmp_path / "corpus"]).documents_unchanged == len(CLOCK)
 
 
+def test_a_backup_holds_no_word_of_what_was_removed(tmp_path: Path) -> None:
+    with laptop_with(tmp_path, {**CLOCK, "Payroll": "Quendrina Ushakovski earns 91234 crowns a year."}) as stores:
+        index = laptop(tmp_path / "data", stores)
+        index.remove([doc.source_id for doc in index.documents() if doc.title == "Payroll"])
+        back_up(stores, tmp_path / "one.zip")
+    restore(tmp_path / "one.zip", tmp_path / "new")
+    assert list(examine(tmp_path / "new")) == []
+    files = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert {path.name for path in files} > {"vectors.sqlite", "graph.sqlite", "cache.sqlite"}
+    assert [path.name for path in files if b"quendrina" in path.read_bytes().lower()] == []
+    for path in (tmp_path / "new").glob("*.sqlite"):
+        with closing(sqlite3.connect(path)) as restored:
+            assert restored.execute("PRAGMA journal_mode").fetchone() == ("wal",), "readers do not wait for writers"
+
+
 def test_a_backup_is_its_owner_s_alone_to_read(backup: Path) -> None:
     assert backup.stat().st_mode & 0o777 == 0o600
 

@@ -207,6 +207,7 @@ class Jobs:
         self._arriving: dict[Tenant, list[int]] = {}
         self._pool = ThreadPoolExecutor(at_once, "jobs")
         self._turns = Turns()
+        self._told: dict[str, str] = {}  # of jobs to be tried again: why, as it stands in the log
         self._beginning = Lock()
         self._closing = Event()
 
@@ -343,9 +344,13 @@ class Jobs:
             with self._registry.lease(tenant, [job_lease(job.id)]) as held:
                 if held and self._registry.job(tenant, job.id).status == "RUNNING":
                     self._work(tenant, job)
-                return False
+            self._told.pop(job.id, None)
+            return False
         except StoreUnavailable as error:
-            logger.warning("job %s was interrupted and will be retried: %s", job.id, error)
+            # once: the log may lie on the disk that is full
+            if self._told.get(job.id) != str(error):
+                self._told[job.id] = str(error)
+                logger.warning("job %s was interrupted and will be retried: %s", job.id, error)
             return not self._closing.wait(_AGAIN_SECONDS)
 
     def _work(self, tenant: Tenant, job: JobRecord) -> None:

@@ -30,7 +30,7 @@ from lexigraph.storage.common.records import now_text
 from lexigraph.storage.files.documents import FileDocumentStore
 from lexigraph.storage.protocols import Stores
 from lexigraph.storage.sqlite.damage import FILES, examine
-from lexigraph.storage.sqlite.database import Database, connect, database_of
+from lexigraph.storage.sqlite.database import Database, connect, database_of, leave_out_deleted
 from lexigraph.storage.sqlite.registry import SqliteRegistry
 
 DOCUMENTS = "documents"
@@ -77,6 +77,8 @@ def back_up(stores: Stores, target: Path) -> Backup:
             for name, connection in pinned.items():
                 _copy(connection, part / name)
             count = _checked(part, links)
+            for name in pinned:
+                leave_out_deleted(part / name)
             done = _write(part / "zip", {name: part / name for name in pinned} | _files(links), count)
         _verified(part / "zip")
         (part / "zip").chmod(0o600)  # everybody's documents

@@ -14,14 +14,13 @@ from pathlib import Path
 
 from lexigraph.storage.common.folders import UNREADABLE, is_read_only
 from lexigraph.storage.sqlite import ledger
-from lexigraph.storage.sqlite.database import EVIDENCE, connect, holds_documents
+from lexigraph.storage.sqlite.database import EVIDENCE, FULL_TEXT, connect, holds_documents
 from lexigraph.storage.sqlite.vector.sidecar import Sidecars
 
 _ASKED = {**EVIDENCE, "cache.sqlite": "SELECT 1 FROM entries"}  # what only a file of this name has
 FILES = tuple(_ASKED)
 _BUILT = ("graph.sqlite", "vectors.sqlite")
 _TOLD = 3  # of what SQLite lists
-_FULL_TEXT = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5(%'"
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 
 
@@ -129,7 +128,7 @@ def _problems(connection: sqlite3.Connection, read_only: bool) -> Iterator[str]:
         return
     for table in ledger.changed(connection):
         yield "its tables are not those that were made" if table == "schema" else f"rows of {table} are not those written"
-    words = [] if read_only else [name for (name,) in connection.execute(_FULL_TEXT)]
+    words = [] if read_only else [name for (name,) in connection.execute(FULL_TEXT)]
     for name in words:  # FTS5 takes its check for a change
         try:
             connection.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")

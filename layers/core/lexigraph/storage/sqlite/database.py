@@ -31,6 +31,7 @@ EVIDENCE = {
     "graph.sqlite": "SELECT 1 FROM source",
     "vectors.sqlite": "SELECT 1 FROM partitions",
 }
+FULL_TEXT = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5(%'"
 _BUSY_SECONDS = 120.0
 _MAPPED_BYTES = 1024**3
 _MOST_IN = 900  # values of one IN: SQLite before 3.32 takes 999
@@ -42,6 +43,7 @@ PRAGMA recursive_triggers=ON;
 PRAGMA temp_store=MEMORY;
 PRAGMA cache_size=-8192;
 PRAGMA journal_size_limit=67108864;
+PRAGMA secure_delete=ON;
 """
 
 
@@ -383,6 +385,19 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
     if uri := path.exists() and is_read_only(path):
         name = f"{path.absolute().as_uri()}?mode=ro{'' if _log_of(path).exists() else '&immutable=1'}"
     return sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=check_same_thread, uri=uri)
+
+
+def leave_out_deleted(path: Path) -> None:
+    """Write a file that nobody uses anew: without free pages, and without words of removed texts in full-text indexes."""
+    made = path.with_name(f"{path.name}-made")
+    with closing(sqlite3.connect(path)) as copy:
+        for (index,) in copy.execute(FULL_TEXT).fetchall():
+            copy.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
+        copy.commit()
+        copy.execute("VACUUM INTO ?", (str(made),))
+    with closing(sqlite3.connect(made)) as written:
+        written.execute("PRAGMA journal_mode=WAL")  # which VACUUM does not hand on
+    made.replace(path)
 
 
 def siblings(path: Path) -> list[Path]:
