@@ -80,6 +80,12 @@ def test_words_that_nothing_found_has_are_told_as_they_were_written(results):
     assert found.missing == ("Hydrogen",)
 
 
+def test_what_is_found_is_stemmed_in_the_language_of_the_question_though_it_has_no_function_words(results):
+    rows = results(("stadt.csv", "Name: Nord; Art: Buchhandlung; Telefon: 1234", 0.9))
+    question = "Wann öffnet die Buchhandlung?"
+    assert read(question, candidates(rows, language="de")).missing == ("öffnet",)
+
+
 @pytest.mark.parametrize("told", ["AUTHORS: Ada Byron", "The author is Ada Byron.", "It was written by Ada Byron."])
 @pytest.mark.parametrize("question", ["Who wrote moor?", "Who is the author of moor?"])
 def test_who_wrote_a_thing_is_its_author(results, question, told):

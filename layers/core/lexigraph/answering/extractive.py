@@ -257,7 +257,7 @@ class _Selection:
         """
         behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
         for name in () if self.asked.sides else sorted(self.asked.names):
-            words = words_of(name)
+            words = words_of(name, self.asked.language)
             if not any(name in c.names or (words and words <= c.about) for group in self.chosen for c in group):
                 near = (c for worth, c in self.weighed if best - worth <= behind and self._ranks(c, _NAMED))
                 self._take_first(c for c in near if name in c.names)
