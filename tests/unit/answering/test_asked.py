@@ -51,6 +51,7 @@ def test_how_a_question_is_put_is_none_of_what_it_asks_for(results):
     put = "What is the recommended way to load records that the documents talk about?"
     assert asked(put, results).worth.keys() == set(stems("load records"))
     assert asked("What happens?", results).worth.keys() == set(stems("happens"))
+    assert asked("Wie hoch ist die Gebühr?", results).worth.keys() == set(stems("Gebühr", "de"))
 
 
 @pytest.mark.parametrize(
