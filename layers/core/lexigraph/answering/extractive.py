@@ -49,7 +49,7 @@ _LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
-_BEHIND_END = ")]}\"'\u201d\u2019\u00bb\u300d\u300f\uff09"
+_BEHIND_END = ")]}\"'\u201d\u2019\u201c\u2018\u00ab\u00bb\u300d\u300f\uff09 \u00a0\u202f"  # „So.“ « Non. »
 
 Quotation = tuple[Citation, ...]  # one statement, as each of its sources has it; the first is quoted
 
