@@ -52,6 +52,18 @@ def test_a_chain_over_three_documents_is_quoted_and_little_else(chain):
     }
 
 
+def test_a_question_in_another_language_is_not_answered_by_what_is_only_written_in_it(results):
+    found = results(
+        ("tor.md", "Das Tor sperrt der Pförtner am Abend.", 0.9),
+        ("weg.md", "Am Abend wird der Weg schmal.", 0.89),
+        ("schloss.md", "Das Tor sperrt sonst niemand.", 0.8),
+    )
+    assert texts("Wer sperrt das Tor am Abend?", found) == [
+        "Das Tor sperrt der Pförtner am Abend.",
+        "Das Tor sperrt sonst niemand.",
+    ]
+
+
 def test_another_document_that_answers_in_the_words_of_the_question_is_quoted_however_low_it_ranks(results):
     found = results(
         ("about.md", "Marta Olsen leads Quill Shipping since 2019.", 0.62),

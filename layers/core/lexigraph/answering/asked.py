@@ -155,6 +155,11 @@ class Asked:
         return 2 * len(_LATIN.findall(self.text)) >= sum(c.isalpha() for c in self.text)
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether it is told to be in another language than English, or mostly in another script."""
+        return bool(self.language) or not self.in_latin
+
+    @property
     def for_all(self) -> bool:
         """Whether all of something is asked for."""
         return bool(_FOR_ALL.search(self.text))

@@ -32,6 +32,7 @@ _FURTHER = 2.0  # about a part of the question that nothing quoted has
 _RESTATES = 0.9  # of the question's words: what has so many in another document answers too, perhaps otherwise
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
 _CARRIES = 0.4  # of the most likeness to the question that something found has: what has less carries nothing
+_SAID = 0.5  # of the question's words that the best one has, by rarity: for what has less, one not in English is not quoted
 _RANKED, _NAMED = 0.6, 0.4  # of the best score: what has less is not quoted for its worth, or for a name
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _LINE = 4  # words of a line that leads to a list; a heading has fewer
@@ -191,6 +192,8 @@ class _Selection:
             return False
         if self.row_identified and c.is_row and not self.asked.identified(c):
             return False
+        if self.asked.is_foreign and self.asked.mass(c.about) < _SAID * self.asked.mass(self.order[0].about):
+            return False  # to a model of English all of another language is alike
         return c.cosine is None or c.cosine >= _CARRIES * self.likeness
 
     def _stands(self, c: Candidate) -> bool:
