@@ -229,7 +229,7 @@ class Asked:
         leads, begins = set(stems(lead, self.language)), quoted.casefold().startswith(lead.casefold())
         named = share_held(self.identifiers, lead) > share_held(self.identifiers, quoted)
         said = self.worth.keys() & (leads - set(stems(quoted, self.language)))
-        said = said or (leads and leads <= self.worth.keys() and not begins)
+        named = named or bool(leads and leads <= self.worth.keys() and not begins)
         timed = self.for_a_time and _TIME.search(lead) and not _TIME.search(quoted)
         return bool(named or said or timed)
 
