@@ -406,6 +406,32 @@ def test_a_quoted_list_keeps_its_lines_and_names_its_section(window: Window, ser
         server.client.delete(f"/documents/{sent}")
 
 
+# at which side of a paragraph a word of it stands
+SIDE = """(e, word) => {
+  const nodes = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+  while (!nodes.nextNode().data.includes(word));
+  const range = document.createRange(), start = nodes.currentNode.data.indexOf(word), box = e.getBoundingClientRect();
+  range.setStart(nodes.currentNode, start);
+  range.setEnd(nodes.currentNode, start + word.length);
+  return range.getBoundingClientRect().x > box.x + box.width / 2 ? "right" : "left";
+}"""
+
+
+def test_arabic_runs_from_right_to_left_where_it_is_quoted_and_read(window: Window, server: Server) -> None:
+    said = "صممت المهندسة ليلى حداد المنارة."
+    file = ("tower.md", f"# منارة الرمل\n\n{said}\n")
+    sent = server.client.post("/documents", files={"file": file}).json()["document"]["id"]
+    try:
+        one = window().open()
+        one.ask("من صمم المنارة؟")
+        assert one.page.locator(".prose p", has_text=said).first.evaluate(SIDE, "صممت") == "right"
+        one.open(f"#/document/{sent}")
+        assert one.page.locator(".text .block", has_text=said).evaluate(SIDE, "صممت") == "right"
+        one.page.wait_for_load_state("networkidle")
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
 FOCUSED = "document.activeElement.tagName + ' ' + document.activeElement.textContent.trim()"
 FRAMED = "getComputedStyle(document.activeElement).outlineStyle"
 

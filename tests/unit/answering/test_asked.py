@@ -56,6 +56,7 @@ def test_how_a_question_is_put_is_none_of_what_it_asks_for(results):
     put = "What is the recommended way to load records that the documents talk about?"
     assert asked(put, results).worth.keys() == set(stems("load records"))
     assert asked("What happens?", results).worth.keys() == set(stems("happens"))
+    assert asked("Wie hoch ist die Gebühr?", results).worth.keys() == set(stems("Gebühr", "de"))
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,12 @@ def test_a_rare_word_is_worth_more_than_a_common_one_and_one_that_nothing_has_mo
 def test_words_that_nothing_found_has_are_told_as_they_were_written(results):
     found = asked('Does the "Pump" run on Hydrogen?', results, ("a.md", "The pump runs on water.", 0.9))
     assert found.missing == ("Hydrogen",)
+
+
+def test_what_is_found_is_stemmed_in_the_language_of_the_question_though_it_has_no_function_words(results):
+    rows = results(("stadt.csv", "Name: Nord; Art: Buchhandlung; Telefon: 1234", 0.9))
+    question = "Wann öffnet die Buchhandlung?"
+    assert read(question, candidates(rows, language="de")).missing == ("öffnet",)
 
 
 @pytest.mark.parametrize("told", ["AUTHORS: Ada Byron", "The author is Ada Byron.", "It was written by Ada Byron."])

@@ -52,6 +52,18 @@ def test_a_chain_over_three_documents_is_quoted_and_little_else(chain):
     }
 
 
+def test_a_question_in_another_language_is_not_answered_by_what_is_only_written_in_it(results):
+    found = results(
+        ("tor.md", "Das Tor sperrt der Pförtner am Abend.", 0.9),
+        ("weg.md", "Am Abend wird der Weg schmal.", 0.89),
+        ("schloss.md", "Das Tor sperrt sonst niemand.", 0.8),
+    )
+    assert texts("Wer sperrt das Tor am Abend?", found) == [
+        "Das Tor sperrt der Pförtner am Abend.",
+        "Das Tor sperrt sonst niemand.",
+    ]
+
+
 def test_another_document_that_answers_in_the_words_of_the_question_is_quoted_however_low_it_ranks(results):
     found = results(
         ("about.md", "Marta Olsen leads Quill Shipping since 2019.", 0.62),
@@ -409,11 +421,8 @@ def test_a_quoted_statement_is_one_line_with_an_end_and_cannot_fake_a_label():
     assert sentence("Half a\n sentence [S7]") == "Half a sentence (S7)."
     assert sentence("Is it?") == "Is it?"
     assert sentence("(It is.)") == "(It is.)"
-    assert [sentence(text) for text in ("它发光吗？", "「它发光。」", "यह चमकता है।")] == [
-        "它发光吗？",
-        "「它发光。」",
-        "यह चमकता है।",
-    ]
+    for ended in ("它发光吗？", "「它发光。」", "यह चमकता है।", "Er rief: „Es glüht.“", "»Es glüht.«", "« Il brille. »"):
+        assert sentence(ended) == ended
     assert sentence("It is (perhaps)") == "It is (perhaps)."
 
 

@@ -112,6 +112,7 @@ def test_tenant_names_that_are_not_allowed(name: str) -> None:
 
 def test_a_question_is_checked_at_the_edge() -> None:
     assert Question.of("  what\x00 is\n it ").text == "what is it"
+    assert Question.of("Ha\u0308user").text == "Häuser"
     for text in ("", "   ", "?!"):
         with pytest.raises(InvalidInput, match="a letter or digit"):
             Question.of(text)

@@ -76,6 +76,7 @@ _REQUEST = re.compile(
     r"|^\s*请?(?:你)?(?:描述|说明|介绍|解释|概述|总结|讲讲|说说)(?:一下)?|^\s*请"
     r"|什么时候|什么样|为什么|是什么|有哪些|什么|哪里|哪儿|哪些|哪个|怎么样|怎么|如何|怎样|多少|几点|吗|呢|谁"
     r"|[をについ]*て?(?:説明|教え|紹介)して(?:ください|下さい)?|とは何(?:ですか)?|何ですか|誰が|いつ|どこ|なぜ|どのように"
+    r"|(?<=\bwie )(?:groß|hoch|lange?|oft|viele?|weit)\b"
     r"|^\W*(?:опишите|объясните|расскажите о|beschreiben? sie|erkläre?n? sie|beschreibe|erkläre|décri[st]|expliquez?)\b",
     re.IGNORECASE,
 )
@@ -117,7 +118,7 @@ _OF_A_NAME = 3  # words that the name of what is asked for may have: UNIX socket
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, read beside what was found for it.
+    """A question, read beside what was found for it, in its own ``language``.
 
     ``worth`` is how rare each of its words is among that, 0 to 1: a word that nothing says has more than any other.
     ``focus`` are its words that say what is asked for, not of what; ``names`` those that something found is named by;
@@ -138,12 +139,14 @@ class Asked:
     for_words: bool = False
     for_an_envelope: bool = False
     for_a_time: bool = False
+    language: str = ""
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The words of the question, as written, that nothing found has."""
         written = dict.fromkeys(word.strip(EDGES) for word in self.text.split())
-        return tuple(word for word in written if (said := self.worth.keys() & stems(word)) and not said & self.found)
+        said = {word: self.worth.keys() & stems(word, self.language) for word in written}
+        return tuple(word for word in written if said[word] and not said[word] & self.found)
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -152,18 +155,24 @@ class Asked:
         """
         missing = frozenset(self.missing)
         acronyms = _acronyms(self.missing)
-        runs = [] if told_language(self.text) else _runs_of_capitals(self.text)
+        runs = [] if self.language else _runs_of_capitals(self.text)
         return tuple(dict.fromkeys([*(" ".join(run) for run in runs if missing.issuperset(run)), *acronyms]))
 
     @property
     def is_a_name(self) -> bool:
         """Whether it asks of a name and says nothing else: "Who is Mira Holm?", "Can I use Ollama?"."""
-        return bool(self.worth) and self.worth.keys() <= set(stems(" ".join(chain(*_runs_of_capitals(self.text)))))
+        name = " ".join(chain(*_runs_of_capitals(self.text)))
+        return bool(self.worth) and self.worth.keys() <= set(stems(name, self.language))
 
     @property
     def in_latin(self) -> bool:
         """Whether at least half of its letters are Latin ones."""
         return 2 * len(_LATIN.findall(self.text)) >= sum(c.isalpha() for c in self.text)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is told to be in another language than English, or mostly in another script."""
+        return bool(self.language) or not self.in_latin
 
     @property
     def for_all(self) -> bool:
@@ -220,11 +229,11 @@ class Asked:
         The fields of a message are not what somebody says.
         """
         author = str(c.citation.metadata.get("author", "")) if self.for_words else ""
-        return bool(author) and not c.is_envelope and not self.worth.keys().isdisjoint(words_of(author))
+        return bool(author) and not c.is_envelope and not self.worth.keys().isdisjoint(words_of(author, self.language))
 
     def is_of(self, heading: str) -> bool:
         """Tell whether a heading or term is what the question asks of: all of its words, and most of the question's."""
-        words = set(stems(heading))
+        words = set(stems(heading, self.language))
         return words <= self.worth.keys() and self.mass(words) > _MOSTLY * self.mass(self.worth.keys())
 
     def is_told_by(self, lead: str, quoted: str) -> bool:
@@ -235,9 +244,10 @@ class Asked:
         """
         if _NAME_IN_CODE.fullmatch(lead) and lead not in quoted:
             return True
-        leads, begins = set(stems(lead)), quoted.casefold().startswith(lead.casefold())
+        leads, begins = set(stems(lead, self.language)), quoted.casefold().startswith(lead.casefold())
         named = share_held(self.identifiers, lead) > share_held(self.identifiers, quoted)
-        said = self.worth.keys() & (leads - set(stems(quoted))) or (leads and leads <= self.worth.keys() and not begins)
+        said = self.worth.keys() & (leads - set(stems(quoted, self.language)))
+        named = named or bool(leads and leads <= self.worth.keys() and not begins)
         timed = self.for_a_time and _TIME.search(lead) and not _TIME.search(quoted)
         return bool(named or said or timed)
 
@@ -261,13 +271,14 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
     for_words, for_an_envelope = bool(_FOR_WORDS_OF.search(question)), bool(_FOR_AN_ENVELOPE.search(question))
     if for_an_envelope and any(c.is_envelope for c in found):
         content = _MESSAGE.sub(" ", content)
-    words = set(stems(content)) or set(stems(question))
+    language = told_language(question)
+    words = set(stems(content, language)) or set(stems(question, language))
     counts = Counter(word for c in found for word in words & c.about)
     scale = math.log(2 * (1 + len(found)))
     worth = {word: math.log((1 + len(found)) / (counts[word] or 0.5)) / scale for word in sorted(words)} if found else {}
     known = {name for c in found for name in c.names}
     names = names_in(question) | {key for name in entities if says_name(key := entity_key(name), question)}
-    focus = frozenset(stems(_focus(question))) & words or frozenset(words)
+    focus = frozenset(stems(_focus(question), language)) & words or frozenset(words)
     written = () if question.isupper() else _acronyms(word.strip(EDGES) for word in question.split())
     sought = identifiers(question).union(numbered(question), (word.casefold() for word in written))
     return Asked(
@@ -282,6 +293,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
         for_words,
         for_an_envelope,
         bool(_FOR_A_TIME.search(_SUBORDINATE.sub(r"\1\2", question))),
+        language,
     )
 
 

@@ -30,7 +30,7 @@ class Candidate:
     ``about`` those, of its quotation, of its ``heading`` and of ``called``: the title of its source and the name of its file
     (a line each). ``says`` are the names in it, ``names`` those and its source's title; ``led_by`` is the name through which
     the graph led to it, if it says that name. ``cosine`` tells how like the question it is itself, ``around`` how like its
-    chunk; None where the search did not compare them.
+    chunk; None where the search did not compare them. ``language`` is that of the question, in which all are stemmed.
     """
 
     citation: Citation
@@ -45,6 +45,7 @@ class Candidate:
     led_by: str = ""
     cosine: float | None = None
     around: float | None = None
+    language: str = ""
 
     @property
     def home(self) -> str:
@@ -80,7 +81,7 @@ class Candidate:
     @property
     def columns(self) -> frozenset[str]:
         """The stems of the names of a row's columns."""
-        return words_of(" ".join(_COLUMN.findall(self.citation.text)))
+        return words_of(" ".join(_COLUMN.findall(self.citation.text)), self.language)
 
     @property
     def quotation(self) -> tuple[str, int, str]:
@@ -88,23 +89,24 @@ class Candidate:
         return self.home, self.citation.start, self.citation.text
 
 
-def candidates(results: SearchResults, external: Sequence[ExternalText] = ()) -> list[Candidate]:
-    """Return the 100 best statements, best first, then the texts given with the question."""
+def candidates(results: SearchResults, external: Sequence[ExternalText] = (), language: str = "") -> list[Candidate]:
+    """Return the 100 best statements, best first, then the texts given with the question, which is in ``language``."""
     pairs = [(s, r) for r in results.results for s in r.statements]
     pairs = heapq.nlargest(_MOST, pairs, key=lambda pair: pair[0].score)
     best = max((s.score for s, _ in pairs), default=0.0)
-    found = [_of_statement(s, r, at, s.score / best if best > 0 else 0.0, results) for at, (s, r) in enumerate(pairs)]
+    ranks = [s.score / best if best > 0 else 0.0 for s, _ in pairs]
+    found = [_of_statement(s, r, at, ranks[at], results, language) for at, (s, r) in enumerate(pairs)]
     for text in external:
-        words, says = frozenset(stems(text.text)), frozenset(names_in(text.text))
-        found.append(Candidate(external_citation(0, text), 0.0, len(found), words, words, says, says))
+        words, says = frozenset(stems(text.text, language)), frozenset(names_in(text.text))
+        found.append(Candidate(external_citation(0, text), 0.0, len(found), words, words, says, says, language=language))
     return found
 
 
-def beyond(results: SearchResults, shown: Sequence[Candidate]) -> list[Candidate]:
+def beyond(results: SearchResults, shown: Sequence[Candidate], language: str = "") -> list[Candidate]:
     """Return those of the best statements that limits cut off: what is judged does not hang on how much is shown."""
     known = {(c.citation.statement_id, c.passage) for c in shown}
     cut = [(s, r) for r in results.looked_at for s in r.statements if (s.id, s.chunk_id) not in known]
-    return [_of_statement(s, r, at, 0.0, results) for at, (s, r) in enumerate(cut, len(shown))]
+    return [_of_statement(s, r, at, 0.0, results, language) for at, (s, r) in enumerate(cut, len(shown))]
 
 
 def names_in(text: str) -> set[str]:
@@ -136,9 +138,9 @@ def file_name(uri: str) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def words_of(called: str) -> frozenset[str]:
+def words_of(called: str, language: str = "") -> frozenset[str]:
     """Return the stems of what something is called; many statements are of one source."""
-    return frozenset(stems(called))
+    return frozenset(stems(called, language))
 
 
 def says_name(key: str, text: str) -> bool:
@@ -146,8 +148,10 @@ def says_name(key: str, text: str) -> bool:
     return bool(key) and f" {key} " in f" {entity_key(text)} "
 
 
-def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float, results: SearchResults) -> Candidate:
-    words, says = frozenset(stems(s.text)), frozenset(names_in(s.text))
+def _of_statement(
+    s: ScoredStatement, r: SearchResult, place: int, rank: float, results: SearchResults, language: str
+) -> Candidate:
+    words, says = frozenset(stems(s.text, language)), frozenset(names_in(s.text))
     led_by = entity_key(s.path[-1]) if s.path else ""
     called = f"{r.source.title}\n{file_name(r.source.uri)}"
     return Candidate(
@@ -155,7 +159,7 @@ def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float, 
         rank=rank,
         place=place,
         words=words,
-        about=words | frozenset(stems(f"{s.original} {r.topic}")) | words_of(called),
+        about=words | frozenset(stems(f"{s.original} {r.topic}", language)) | words_of(called, language),
         says=says,
         names=says | ({entity_key(without_brackets(r.source.title))} - {""}),
         called=called,
@@ -163,4 +167,5 @@ def _of_statement(s: ScoredStatement, r: SearchResult, place: int, rank: float, 
         led_by=led_by if says_name(led_by, s.text) else "",
         cosine=results.cosines.get(s.id),
         around=results.cosines.get(s.chunk_id),
+        language=language,
     )

@@ -32,6 +32,7 @@ _FURTHER = 2.0  # about a part of the question that nothing quoted has
 _RESTATES = 0.9  # of the question's words: what has so many in another document answers too, perhaps otherwise
 _PART = 0.35  # of the question's words that something has: so much more of them is a part of its own
 _CARRIES = 0.4  # of the most likeness to the question that something found has: what has less carries nothing
+_SAID = 0.5  # of the question's words that the best one has, by rarity: for what has less, one not in English is not quoted
 _RANKED, _NAMED = 0.6, 0.4  # of the best score: what has less is not quoted for its worth, or for a name
 _SAME = 0.75  # from this share of common words on, two statements say the same
 _LINE = 4  # words of a line that leads to a list; a heading has fewer
@@ -49,7 +50,7 @@ _LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
-_BEHIND_END = ")]}\"'\u201d\u2019\u00bb\u300d\u300f\uff09"
+_BEHIND_END = ")]}\"'\u201d\u2019\u201c\u2018\u00ab\u00bb\u300d\u300f\uff09 \u00a0\u202f"  # „So.“ « Non. »
 
 Quotation = tuple[Citation, ...]  # one statement, as each of its sources has it; the first is quoted
 
@@ -191,6 +192,8 @@ class _Selection:
             return False
         if self.row_identified and c.is_row and not self.asked.identified(c):
             return False
+        if self.asked.is_foreign and self.asked.mass(c.about) < _SAID * self.asked.mass(self.order[0].about):
+            return False  # to a model of English all of another language is alike
         return c.cosine is None or c.cosine >= _CARRIES * self.likeness
 
     def _stands(self, c: Candidate) -> bool:
@@ -257,7 +260,7 @@ class _Selection:
         """
         behind = _OTHER if len(self.asked.names) > 1 else _FURTHER
         for name in () if self.asked.sides else sorted(self.asked.names):
-            words = words_of(name)
+            words = words_of(name, self.asked.language)
             if not any(name in c.names or (words and words <= c.about) for group in self.chosen for c in group):
                 near = (c for worth, c in self.weighed if best - worth <= behind and self._ranks(c, _NAMED))
                 self._take_first(c for c in near if name in c.names)

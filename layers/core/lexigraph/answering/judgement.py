@@ -114,7 +114,7 @@ def _is_told_of_others(asked: Asked, found: Sequence[Candidate]) -> bool:
     about something else: "Who wrote picomatch?", where an author is told of another package.
     """
     words = asked.worth.keys()
-    called = (words_of(name) for name in {name for c in found for name in c.names_of_source})
+    called = (words_of(name, asked.language) for name in {name for c in found for name in c.names_of_source})
     subject = max((words & name for name in called if 2 * len(words & name) > len(name)), key=len, default=frozenset())
     wanted = words - subject
     if not (subject and 0 < len(wanted) <= _FEW and wanted <= asked.found) or wanted & words_of(

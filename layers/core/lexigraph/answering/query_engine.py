@@ -42,6 +42,7 @@ from lexigraph.model.errors import InvalidInput, ModelUnavailable, StoreUnavaila
 from lexigraph.model.filters import Filter, parse_filter
 from lexigraph.model.question import MAX_CHARS, Question
 from lexigraph.model.results import Citation, Notice, SearchResults
+from lexigraph.model.scripts import told_language
 from lexigraph.model.tenant import Tenant
 from lexigraph.model.tokens import count_tokens
 from lexigraph.retrieval.catalogue import Retriever, make_retriever
@@ -343,9 +344,10 @@ class LexicalGraphQueryEngine:
         followup = self._completed(checked.text, turns)
         results = self.retriever.retrieve(owner, replace(checked, text=followup.text))
         retrieved = time.perf_counter()
-        found = candidates(results, external)
+        language = told_language(followup.text)
+        found = candidates(results, external, language)
         read = asking.read(followup.text, found, results.entities)
-        cut = beyond(results, found)
+        cut = beyond(results, found, language)
         known = [*found, *cut]
         judgement = judge(asking.read(followup.text, known, results.entities), known, results.nearest, results.embedding)
         sure = bool(found) and judgement.confidence >= self.args.min_confidence

@@ -11,6 +11,6 @@ _AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b|^From:(?= 
 _ADDITION = re.compile(r"\bnew in (?=(?:version|release)\b)", re.IGNORECASE)
 
 
-def stems(words: str) -> list[str]:
+def stems(words: str, language: str | None = None) -> list[str]:
     """Return the stems of the content words of a text in order, as :func:`lexigraph.retrieval.stages.text.stems` does."""
-    return text.stems(_ADDITION.sub("added introduced ", _AUTHORSHIP.sub("authorship", words)))
+    return text.stems(_ADDITION.sub("added introduced ", _AUTHORSHIP.sub("authorship", words)), language)

@@ -1,6 +1,7 @@
 """A question as the retrievers take it: checked once, at the edge."""
 
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import Filter
@@ -17,9 +18,11 @@ class Question:
 
     @classmethod
     def of(cls, text: str, filters: Filter | None = None, *, max_chars: int = MAX_CHARS) -> "Question":
-        """Return a question. Raise ``InvalidInput`` when it has no letter or digit or is too long."""
+        """Return a question, composed (NFC) as documents are. Raise ``InvalidInput`` if it has no letter or digit or is too
+        long.
+        """
         if not isinstance(text, str) or not any(c.isalnum() for c in text):
             raise InvalidInput("question must contain a letter or digit")
         if len(text) > max_chars:
             raise InvalidInput(f"question must have at most {max_chars:,} characters, got {len(text):,}")
-        return cls(" ".join(text.replace("\x00", " ").split()), filters)
+        return cls(normalize("NFC", " ".join(text.replace("\x00", " ").split())), filters)

@@ -7,7 +7,7 @@ words is read like the text that answers it. Which language a document is in, a 
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Sequence
 from functools import lru_cache
 
 from lexigraph.model.stemmers import snowball
@@ -54,17 +54,18 @@ _FUNCTION_WORDS = {
     "de": (
         "alle als am auch auf aus bei beim bis dann das dass dem den der des die diese dieser doch dort durch ein eine "
         "einem einen einer eines fuer für gegen haben hat hier ihr ihre ihren im in ins ist kann können mit nach nicht "
-        "noch nur oder ohne sein seine seit sich sie sind ueber und vom von vor wann war warum was welche welcher welches "
-        "wenn wer werden wie wir wird wo wurde wurden zu zum zur über"
+        "noch nur oder ohne sein seine seit sich sie sind ueber und vom von vor wann war warum was welche welchem welchen "
+        "welcher welches wem wen wenn wer werden wessen wie wir wird wo woher wohin wurde wurden zu zum zur über"
     ),
     "fr": (
-        "au aux avec ce ces cette comment dans de des du elle elles en est et était etait étaient il ils la le les leur "
-        "leurs mais ont où ou par pas pour pourquoi quand que quel quelle quelles quels qui quoi sa se ses son sont sur "
-        "un une"
+        "au aux avec ce ces cette combien comment dans de des du elle elles en est et était etait étaient il ils la le les "
+        "leur leurs mais ont où ou par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi sa se ses son sont "
+        "sur un une"
     ),
     "es": (
-        "al como cómo con cual cuál cuando cuándo de del donde dónde el en entre era es está esta este fue fueron la las "
-        "lo los más no para pero por porque que qué quien quién se ser su sus un una"
+        "al como cómo con cual cuál cuales cuáles cuando cuándo cuánta cuántas cuánto cuántos de del donde dónde el en "
+        "entre era es está esta este fue fueron la las lo los más no para pero por porque que qué quien quién quienes "
+        "quiénes se ser su sus un una"
     ),
     "it": (
         "al alla anche che chi come con cosa da dal dalla degli dei del della delle di dove è era fu gli ha il in la le "
@@ -105,6 +106,12 @@ _FUNCTION_WORDS = {
 FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 ENGLISH = FUNCTION_WORDS["en"]
 _NOT_ENGLISH = frozenset().union(*FUNCTION_WORDS.values()) - ENGLISH
+# with these a question begins, and no text in English
+_ASK = frozenset(
+    "wann warum welche welchem welchen welcher welches wem wen wer wessen wie wo woher wohin combien pourquoi quand quel "
+    "quelle quelles quels qui cómo cuál cuáles cuándo cuánta cuántas cuánto cuántos dónde qué quién quiénes perché quale "
+    "qual quem onde waar waarom wanneer welk welke hvad hvem hvilken hvor hvordan hvorfor hvornår varför vilken".split()
+)
 _ALGORITHMS = {
     "de": "german", "fr": "french", "es": "spanish", "it": "italian", "pt": "portuguese", "nl": "dutch", "sv": "swedish",
     "da": "danish", "no": "norwegian", "fi": "finnish", "pl": "polish", "cs": "czech", "hu": "hungarian", "ro": "romanian",
@@ -112,19 +119,20 @@ _ALGORITHMS = {
 }  # fmt: skip
 
 
-def latin_language(words: Collection[str]) -> str:
+def latin_language(words: Sequence[str]) -> str:
     """Return the language of lower-case words by the function words among them; empty for English, and when in doubt.
 
     They tell when two or more are of one language and not of English, more than twice as many as are of English and not
-    of this language: a name such as *Der Spiegel* or *La Paz*, or one in an English sentence, tells nothing.
+    of this language: a name such as *Der Spiegel* or *La Paz*, or one in an English sentence, tells nothing. A word that
+    asks, at the beginning, counts as two: *Welche Frist gilt?*
     """
-    distinct = frozenset(words)
-    if len(distinct & _NOT_ENGLISH) < 2:
+    distinct, asks = frozenset(words), _ASK.intersection(words[:1])
+    if len(distinct & _NOT_ENGLISH) + len(asks) < 2:
         return ""
-    counts = {language: len(distinct & known) for language, known in FUNCTION_WORDS.items() if language != "en"}
+    counts = {of: len(distinct & known) + len(asks & known) for of, known in FUNCTION_WORDS.items() if of != "en"}
     best = max(counts, key=counts.__getitem__)  # of those that tie the first, for what is indexed and what is asked
     known = FUNCTION_WORDS[best]
-    own = len(distinct & known - ENGLISH)
+    own = len(distinct & known - ENGLISH) + len(asks & known)
     return best if own >= 2 and own > 2 * len(distinct & ENGLISH - known) else ""
 
 

@@ -417,6 +417,10 @@ def test_what_is_out_of_range_is_refused_by_name(
     assert stores.registry.session(DEFAULT_TENANT, session, since=0.0).recalls == 0
 
 
+def test_a_query_is_composed_as_documents_are(stores: Stores, session: str) -> None:
+    assert recall(stores, "Ha\u0308user", session=session).query == "Häuser"
+
+
 HARD = [
     "(a+)+$",
     "(.*)*x" * 10,

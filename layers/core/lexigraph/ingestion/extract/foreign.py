@@ -30,7 +30,7 @@ _WRAP = re.compile(rf"(?<=[{_BLANKLESS}])[ \t]*\n\s*(?=[{_BLANKLESS}])")
 # ---- sentences
 _CLOSERS = r"[\"'”’»«“)\]」』）】》〉]*"
 _STOP = re.compile(
-    r"[。！？｡．]+[”’」』）】》〉]*"  # Chinese, Japanese
+    r"(?:[。！？｡]|．(?!\d))+[”’」』）】》〉]*"  # Chinese, Japanese; but ０．３５
     rf"|[।॥؟۔։።။]+{_CLOSERS}(?:\s+|$)"  # Hindi and its like, Arabic, Urdu, Armenian, Amharic, Burmese
     rf"|[.!?…]+(?:\s»)?{_CLOSERS}(?:\[\d+\])*(?:\s+|$)"
     r"|\n\s*\n"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Annotated
+from unicodedata import normalize
 
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.names import checked_name
@@ -31,10 +32,13 @@ class RecallArgs(Args):
 
 
 def recall_query(text: str, *, force_regex: bool = False) -> str:
-    """Return the query with NUL and lone surrogates replaced. Raise ``InvalidInput`` if it is empty or too long (M-02)."""
+    """Return the query, composed (NFC) as documents are, with NUL and lone surrogates replaced.
+
+    Raise ``InvalidInput`` if it is empty or too long (M-02).
+    """
     if not isinstance(text, str) or not text.strip() or not (force_regex or any(c.isalnum() for c in text)):
         raise InvalidInput("query must contain a letter or digit, or be a regular expression with force_regex")
     if len(text) > MAX_CHARS:
         raise InvalidInput(f"query must have at most {MAX_CHARS:,} characters, got {len(text):,}")
-    clean = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
+    clean = normalize("NFC", text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8"))
     return clean if force_regex else clean.strip()
