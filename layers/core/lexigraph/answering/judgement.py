@@ -113,12 +113,12 @@ def _is_told_of_others(asked: Asked, found: Sequence[Candidate]) -> bool:
     """Tell whether one or two words are asked of what a source is called by, no names, and statements that say them are all
     about something else: "Who wrote picomatch?", where an author is told of another package.
     """
-    words = asked.worth.keys()
-    called = (words_of(name, asked.language) for name in {name for c in found for name in c.names_of_source})
-    subject = max((words & name for name in called if 2 * len(words & name) > len(name)), key=len, default=frozenset())
-    wanted = words - subject
-    if not (subject and 0 < len(wanted) <= _FEW and wanted <= asked.found) or wanted & words_of(
-        " ".join(names_in(asked.text))
-    ):
+    names = sorted({name for c in found for name in c.names_of_source})
+    called = (words_of(name, asked.language) for name in names)
+    held = [asked.worth.keys() & words for words in called if 2 * len(asked.worth.keys() & words) > len(words)]
+    subject = max(held, key=len, default=set[str]())
+    wanted = asked.worth.keys() - subject
+    named = words_of(" ".join(names_in(asked.text)), asked.language)
+    if not subject or not 0 < len(wanted) <= _FEW or not wanted <= asked.found - named:
         return False
     return not any(subject <= c.about and wanted & c.about for c in found)
