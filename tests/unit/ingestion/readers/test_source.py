@@ -124,6 +124,62 @@ def test_a_long_class_is_cut_at_its_members(tmp_path: Path) -> None:
     assert "public int count() {\n    return count;\n}" in of_role(document, "code")[-1]
 
 
+MEMBERS = """\
+import { Boat } from "./boat";
+
+/** What a gate is set to. */
+export interface GateOptions {
+    /** How many boats may pass at once. */
+    readonly width?: number;
+    /**
+     * Opens for a boat.
+     */
+    open(boat: Boat): void;
+    plain: string;
+SPARE
+}
+""".replace("SPARE\n", "".join(f"    spare{n}: number;\n" for n in range(40)))
+
+HEADER = """\
+class HARBOUR_EXPORT Gate : public Door {
+ public:
+  /// How wide it stands, in metres.
+  static const int kWidth = 4;
+  /// Opens for a boat.
+  virtual Status Open(const Boat& boat) = 0;
+SPARE
+};
+""".replace("SPARE\n", "".join(f"  int spare{n};\n" for n in range(40)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sections"),
+    [
+        ("gate.d.ts", MEMBERS, [(), ("GateOptions",), ("GateOptions", "width"), ("GateOptions", "open")]),
+        ("gate.h", HEADER, [("Gate",), ("Gate", "kWidth"), ("Gate", "Open")]),
+    ],
+)
+def test_members_that_a_comment_documents_are_sections(
+    tmp_path: Path, name: str, text: str, sections: list[tuple[str, ...]]
+) -> None:
+    document = read(tmp_path, name, text)
+    assert outline(document) == sections
+    assert "Opens for a boat." in of_role(document, "paragraph")
+
+
+def test_notices_stand_anywhere_in_the_comment_at_the_head(tmp_path: Path) -> None:
+    head = (
+        "/* gate.c - opens and closes. */\n/*\n * Copyright 2026 The Harbour Authors\n *\n"
+        " * Permission is  hereby  granted, free of charge.\n *\n"
+        " * The above copyright notice shall be included in all copies.\n */\n"
+        "// Licensed under the Apache License.\n//\n//     http://www.apache.org/licenses/LICENSE-2.0\n//\n"
+        "// Unless required by applicable law, it is distributed as it is.\n//===---===//\n\n// Gates are shut at night.\n\n"
+    )
+    document = read(tmp_path, "gate.c", f"{head}int width = 4;\n")
+    assert of_role(document, "paragraph") == ["gate.c - opens and closes.", "Gates are shut at night."]
+    assert len(of_role(document, "boilerplate")) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sections"),
     [

@@ -7,7 +7,7 @@ share; what a language writes otherwise stays code. In configuration each settin
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean
 from lexigraph.ingestion.readers.plain.lines import ends_sentence, is_prose
@@ -27,7 +27,8 @@ _KINDS = (
     r"|protocol|extension|macro_rules!|sub|procedure|message|service|resource|table|view|trigger|index|defmodule|defp?)"
 )
 _NAMED = re.compile(
-    rf"{_MODIFIERS}{_KINDS}\s+(?:if\s+not\s+exists\s+)?(?:\([^)]*\)\s*)?[\"'`]?([\w$.:~-]*\w)", re.IGNORECASE
+    rf"{_MODIFIERS}{_KINDS}\s+(?-i:[A-Z][A-Z0-9_]{{2,}}\s+(?=[A-Za-z]))?(?:if\s+not\s+exists\s+)?(?:\([^)]*\)\s*)?[\"'`]?([\w$.:~-]*\w)",
+    re.IGNORECASE,
 )
 _ASSIGNED = re.compile(
     r"(?:export\s+)?(?:const|let|var)\s+(\w+)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:\(|function\b|class\b|\w+\s*=>)"
@@ -35,10 +36,18 @@ _ASSIGNED = re.compile(
 _CALLABLE = re.compile(
     r"(?!(?:if|for|while|switch|return|else|do|catch|using|assert)\b)[\w<>,:*&~\[\]\s]*?([\w:~$]+)\s*\([^;]*$"
 )
+# below a comment that documents it: a property or constant
+_MEMBER = re.compile(
+    rf"{_MODIFIERS}(?:(?:readonly|get|set)\s+)*(?!(?:void|bool|char|int|unsigned|if|for|while|switch|return)\b\s*\()"
+    r"(?:([\w$]+)[?!]?\s*(?:\(|:(?!:))|(?:[\w<>,:*&\[\]]+\s+){1,3}[*&]*([\w$:]+)\s*[;=(\[])",
+    re.IGNORECASE,
+)
+_DOCUMENTS = re.compile(r"\s*(?:/\*[*!]|//[/!])")
 _SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
 _KEYWORD = r"(?!(?:else|try|finally|except|default|public|private|protected|do|then)\b)"
 _KEY = re.compile(_KEYWORD + r"[\"']?([\w./$()%-]+)[\"']?:(?:\s+[\w.$()/ -]*)?(?:\s#.*)?$")
 _CLOSER = re.compile(r"[})\]]|(?:end|fi|done|esac|else|elif|catch|finally|except)\b|=+$")
+_NOT_OUTER = re.compile(rf"{_CLOSER.pattern}|(?:public|private|protected)\s*:$")
 _DECORATOR = re.compile(r"@\w|#\[|\[\w+.*\]$|template\s*<")
 _LINE_COMMENT = re.compile(r"(?://[/!]?|#(?![!\[]|\w)|--(?!-?\w)-?|;+|\"\"\"|''')\s?")
 _BLOCK_BEGIN, _BLOCK_END = (
@@ -56,6 +65,7 @@ _MARKUP = re.compile(rf"</?(?:{_HTML})(?:\s[^>]*)?/?>|\{{@\w+\s+([^}}]*)\}}")
 _SETTING = re.compile(r"(?:[#;](?:(?=\w)|\s?(?=[\w.-]+\s*=\s*\S*$)))?([\w./-]*\w)(?=\s*=|\s*:\s*\S|\s+[^\s:]|$)")
 _SETTINGS = 3  # more below one comment are what it speaks of together
 _TYPE = re.compile(r"[A-Za-z_][\w:<>,&*\s]*")  # of what a function returns, on a line of its own
+_LETTER = re.compile(r"[^\W_]")
 _COMMENT = 1_000  # lines of a comment at most
 _LONG = 40  # lines from which a definition is cut at those in it
 _MINIFIED = 2_000  # characters of a line that nobody wrote
@@ -75,7 +85,7 @@ class _Unit:
 def read_source(data: bytes, settings: Settings) -> Parsed:
     """Read source code: a heading a definition, its documentation as text, its code as one block.
 
-    Notices of licences at the head are boilerplate, and so is code that was minified.
+    Notices of licences in the comments at the head are boilerplate, and so is code that was minified.
     """
     text, encoding = decode(data)
     check_text(text, settings)
@@ -124,12 +134,13 @@ def read_configuration(data: bytes, settings: Settings) -> Parsed:
 
 
 def _add_head(builder: TextBuilder, lines: Sequence[str], *, alone: bool) -> None:
-    """Add the comments above all code: first the notices of licence among them, unless the file is nothing else."""
-    paragraphs = [part for part in re.split(r"\n\s*\n", _said(lines)) if part.strip()]
-    notices = 0 if alone else len(list(takewhile(is_notice, paragraphs)))
-    if notices:
-        builder.add("\n".join(paragraphs[:notices]), BOILERPLATE)
-    _add_said(builder, "\n\n".join(paragraphs[notices:]))
+    """Add the comments above all code; notices of licence among them are boilerplate, unless the file is nothing else."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", _said(lines)) if _LETTER.search(part)]
+    for notice, run in groupby(paragraphs, key=lambda part: not alone and is_notice(part)):
+        if notice:
+            builder.add("\n".join(run), BOILERPLATE)
+        else:
+            _add_said(builder, "\n\n".join(run))
 
 
 def _add(builder: TextBuilder, unit: _Unit, level: int) -> None:
@@ -165,7 +176,7 @@ def _add_code(builder: TextBuilder, lines: Sequence[str]) -> None:
 
 def _units(lines: Sequence[str]) -> Iterator[_Unit]:
     """Part lines at the definitions of their outermost indent."""
-    outer = min((_indent(line) for line in lines if line and not _CLOSER.match(line.strip())), default=0)
+    outer = min((_indent(line) for line in lines if line and not _NOT_OUTER.match(line.strip())), default=0)
     unit = _Unit()
     above: list[str] = []  # comments and decorators that may belong to the next definition
     at = endless = 0  # before ``endless`` no comment ends
@@ -182,7 +193,7 @@ def _units(lines: Sequence[str]) -> Iterator[_Unit]:
             continue
         if begins and _DECORATOR.match(bare) and not _SECTION.match(bare):
             above.append(line)
-        elif begins and (name := _name(lines, at)):
+        elif begins and (name := _name(lines, at) or _documented_name(bare, above)):
             typed = not above and unit.lines and bool(_TYPE.fullmatch(unit.lines[-1])) and line.endswith(")")
             own = [unit.lines.pop()] if typed else _decorators(above)
             if any(unit.lines):
@@ -249,6 +260,12 @@ def _name(lines: Sequence[str], at: int) -> str:
     if opened and (found := _CALLABLE.match(bare.rstrip("{ ").removesuffix("const"))):
         return str(found[1])
     return bare.rstrip("{ ") if bare.endswith("{") and bare[0] in ".#@:*" and len(bare) < 80 else ""
+
+
+def _documented_name(bare: str, above: Sequence[str]) -> str:
+    """Return the name of what a line declares below a comment that documents it, ``/** ... */`` or ``///``."""
+    found = _MEMBER.match(bare) if any(map(_DOCUMENTS.match, above)) else None
+    return str(found[1] or found[2]) if found else ""
 
 
 # ---------------------------------------------------------------- comments

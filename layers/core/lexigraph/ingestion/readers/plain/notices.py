@@ -13,9 +13,13 @@ _NOTICE = re.compile(
     r"|^\W{0,4}see (?:the )?(?:file )?licen[cs]e|(?:subject to|under) the terms of the|for license information"
     r"|this (?:file|program|software|library|source code|work) (?:is|may be)"
     r" (?:part of|licensed|distributed|released|provided)"
-    r"|(?:obtain|received) a copy of the .*licen[cs]e",
+    r"|(?:obtain|received) (?:a copy|copies) of the .*licen[cs]e|^\W{0,4}https?://\S*(?:licen[cs]es?\b|/apache2)\S*\W*$"
+    r"|^\W{0,4}unless required by applicable law|^\W{0,4}except as contained in this notice|the above copyright notice"
+    r"|redistributions? (?:of|in) (?:source|binary)|^\W{0,4}neither the names? of|general public license as published by"
+    r"|disclaims all warranties|released\s+under\s+the\b[^.]{0,40}licen[cs]e|^\W{0,4}(?:warning: )?do not edit\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_BLANKS = re.compile(r"[ \t]+")
 _SIGNATURE = re.compile(r"--\s.*<\S+@\S+>")
 _YEAR = re.compile(r">\s.*\b\d{4}\b")
 _LEADER = re.compile(r"\S\s*(?:\.{4,}|(?:\.\s){3,}\.?|…{2,}|_{5,})\s*(?:\d+|[ivxlc]+)\s*$|\S\s{3,}\d+\s*$")
@@ -28,7 +32,7 @@ _PLACE = re.compile(r"^[\d.]+\s+|[\s.…_]*\s[\divxlc]+\s*$")
 
 def is_notice(text: str) -> bool:
     """Tell whether a paragraph or comment is a notice of copyright or licence."""
-    return bool(_NOTICE.search(text))
+    return bool(_NOTICE.search(_BLANKS.sub(" ", text)))
 
 
 def is_signature(text: str) -> bool:
