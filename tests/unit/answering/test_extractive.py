@@ -52,6 +52,17 @@ def test_a_chain_over_three_documents_is_quoted_and_little_else(chain):
     }
 
 
+def test_a_name_that_many_sources_say_leads_nowhere(results):
+    rows = [
+        ("tidewater.md", "Tidewater is owned by the Heron Team.", 0.7),
+        ("heron-team.md", "The Heron Team works at Kestrel House.", 0.4, "Tidewater", "Heron Team"),
+    ]
+    question = "In which city does the team that owns Tidewater work?"
+    assert rows[1][1] in texts(question, results(*rows))
+    others = [(f"minutes-{n}.md", f"The Heron Team met for the {n}th time.", 0.1) for n in range(4, 8)]
+    assert texts(question, results(*rows, *others)) == [rows[0][1]]
+
+
 def test_a_question_in_another_language_is_not_answered_by_what_is_only_written_in_it(results):
     found = results(
         ("tor.md", "Das Tor sperrt der Pförtner am Abend.", 0.9),

@@ -4,6 +4,7 @@ A chain of evidence has its answer at its end, which is often unlike the questio
 which another one introduces counts more, and likeness of the sentence itself counts against that of its chunk.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from lexigraph.answering.candidates import Candidate
 
 _LOOKED_AT = 40  # of the best, as links of a chain
 _HOPS = 3
+_SPECIFIC = 3  # sources at most, among those looked at, that say a name which leads from one statement to another
 _WHOLE = 0.8  # of the question's words: a statement that has so many needs no chain to answer
 
 
@@ -70,19 +72,21 @@ def by_worth(asked: Asked, found: Sequence[Candidate]) -> list[tuple[float, Cand
 def chain(asked: Asked, found: Sequence[Candidate]) -> dict[int, list[Candidate]]:
     """Return, by the place of each statement that was reached by a name, the statements of other sources that introduce it.
 
-    The first ones name what is asked for, each further one was reached itself. None where a statement that was not reached
-    so has nearly all that is asked about.
+    The first ones name what is asked for, each further one was reached itself. A name that many sources say leads nowhere.
+    None where a statement that was not reached so has nearly all that is asked about.
     """
     whole = _WHOLE * asked.mass(asked.worth.keys())
     if any(asked.mass(c.about) >= whole for c in found[:_LOOKED_AT] if not c.led_by):
         return {}
     begin = [c for c in found[:_LOOKED_AT] if c.names & asked.names]
+    said = Counter(name for name, _ in {(name, c.home) for c in found[:_LOOKED_AT] for name in c.says})
     linked: dict[int, list[Candidate]] = {}
     reached = begin
     for _ in range(_HOPS):
         new: dict[int, list[Candidate]] = {}
         for c in found[:_LOOKED_AT]:
-            leads = [r for r in reached if c.led_by and r.home != c.home and c.led_by in r.says]
+            specific = c.led_by and said[c.led_by] <= _SPECIFIC
+            leads = [r for r in reached if r.home != c.home and c.led_by in r.says] if specific else []
             if leads and c.led_by not in asked.names and c.place not in linked:
                 new[c.place] = leads
         linked |= new
