@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from lexigraph.storage.factory import VectorStoreFactory
 from lexigraph.storage.protocols import Stores
 from tests.laptop import laptop, laptop_with, open_laptop, write_pages
 from tests.models import WordEmbedder
+from tests.processor import soon
 
 PAGES = {
     "Access": "The Gateway uses JWT tokens. Mara Lindqvist chose JWT over Sessions in 2021. "
@@ -442,13 +442,14 @@ HARD = [
 def test_hostile_queries_are_answered_or_refused_without_much_work(
     stores: Stores, session: str, query: str, force: bool
 ) -> None:
-    began = time.process_time()
-    try:
-        found = recall(stores, query, session, force_regex=force)
-        json.dumps(found.to_dict()).encode("utf-8")
-    except InvalidInput:
-        assert force or not any(c.isalnum() for c in query)
-    assert time.process_time() - began < 5
+    def tried() -> None:
+        try:
+            found = recall(stores, query, session, force_regex=force)
+            json.dumps(found.to_dict()).encode("utf-8")
+        except InvalidInput:
+            assert force or not any(c.isalnum() for c in query)
+
+    assert soon(tried, seconds=5)
 
 
 @settings(max_examples=60, derandomize=True, database=None)
