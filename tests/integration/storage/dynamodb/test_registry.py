@@ -173,7 +173,7 @@ def test_what_a_batch_leaves_unprocessed_is_asked_for_again(aws: AwsServer, tabl
 
 
 def test_what_stays_busy_is_given_up_with_a_remedy(aws: AwsServer, table: str) -> None:
-    client = AwsClient("dynamodb", Table(aws.dynamodb(table)).place, seconds=0.3)
+    client = AwsClient("dynamodb", Table(aws.dynamodb(table)).place, seconds=2.0)
     with (
         aws.failing("GetItem", "ThrottlingException", 1_000) as fault,
         pytest.raises(StoreUnavailable, match="ThrottlingException; try again later"),
