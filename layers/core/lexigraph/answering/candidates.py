@@ -60,7 +60,7 @@ class Candidate:
     @property
     def whole(self) -> str:
         """All that it says, as the document has it and so that it stands alone, and what its source is called."""
-        return f"{self.citation.text}\n{self.citation.resolved}\n{self.called}"
+        return f"{self.citation.text}\n{self.citation.resolved}\n{self.heading}\n{self.called}"
 
     @property
     def names_of_source(self) -> tuple[str, str]:
