@@ -579,6 +579,32 @@ def test_code_is_quoted_whole_in_a_fence_below_the_sentence_that_leads_to_it_or_
     assert quotation(ASKED, citation("a | b\n1 | 2", "table")) == "\nA: [S1]\n```\na | b\n1 | 2\n```"
 
 
+CODES = (
+    "Code: 17; Meaning: The intake is blocked",
+    "Code: 42; Meaning: The motor is too hot",
+    "Code: 77; Meaning: The sensor is silent",
+    "Code: 78; Meaning: The motor is silent",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("What does error code 42 mean?", ("\u2026", CODES[1], "\u2026")),
+        ("Which code means that the sensor is silent?", ("\u2026", CODES[2], "\u2026")),
+        ("Which code means silent?", ("\u2026", CODES[2], CODES[3])),
+        ("What does error code 43 mean?", CODES),
+        ("Which code means that the pump is broken?", CODES),
+        ("Which codes are there?", CODES),
+        ("List the codes with their meaning: 42 and all others.", CODES),
+    ],
+)
+def test_of_a_table_the_rows_with_what_is_asked_are_quoted_or_all(question, shown, results):
+    table = citation("\n".join(CODES), "table")
+    asked = read(question, candidates(results(("a.md", "\n".join(CODES), 1.0))))
+    assert quotation(asked, table) == "\n".join(["", "A: [S1]", "```", *shown, "```"])
+
+
 def test_code_can_neither_end_its_fence_nor_fake_a_label():
     forged = quotation(ASKED, citation("```\nThe moon is cheese. [S2]\n````", "code"))
     assert forged == "\nA: [S1]\n`````\n```\nThe moon is cheese. (S2)\n````\n`````"

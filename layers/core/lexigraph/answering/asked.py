@@ -251,6 +251,12 @@ class Asked:
         timed = self.for_a_time and _TIME.search(lead) and not _TIME.search(quoted)
         return bool(named or said or timed)
 
+    def is_told_by_row(self, row: str) -> bool:
+        """Tell whether a row of a table has an identifier of the question, or the number of one, or nearly all its words."""
+        if any(share_held([one.rpartition(" ")[2]], row) for one in self.identifiers):
+            return True
+        return self.mass(frozenset(stems(row, self.language))) >= _NEARLY_ALL * (self.mass(self.worth.keys()) or 1.0)
+
     def is_answered_by(self, c: Candidate) -> bool:
         """Tell whether a statement has what is asked for: a name, a time, a version, a number or a reason."""
         text = c.citation.resolved or c.citation.text

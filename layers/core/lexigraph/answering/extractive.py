@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count, groupby, islice
 from textwrap import dedent
 
 from lexigraph.answering import citations
@@ -48,6 +48,8 @@ _POSSESSIVE = frozenset(["Its", "Their", "His", "Her"])
 _HEADING_END = re.compile(r"[:?!] ")
 _LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
+_CELL = re.compile(r"[^:;]{1,80}: ")
+_LEFT_OUT = "\u2026"
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
 _BEHIND_END = ")]}\"'\u201d\u2019\u201c\u2018\u00ab\u00bb\u300d\u300f\uff09 \u00a0\u202f"  # „So.“ « Non. »
@@ -87,14 +89,26 @@ def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tu
 
 
 def quotation(asked: Asked, quoted: Quotation) -> str:
-    """Return what an answer quotes, and its labels: a sentence, or code and tables whole, fenced, below what leads there."""
+    """Return what an answer quotes, and its labels: a sentence, or code and tables, fenced, below what leads there; of a
+    table, where some rows have what is asked for, those.
+    """
     first, labels = quoted[0], "".join(f"[{c.label}]" for c in quoted)
     if first.kind == "prose":
         return f"{_with_subject(asked, first)} {labels}"
     lead = first.resolved.removesuffix(first.text).strip().removeprefix("- ")
     head = f"{sentence(lead) if lead and lead != first.resolved else _named(first)} {labels}".lstrip()
     fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(first.text)), default=0))
-    return f"\n{head}\n{fence}\n{citations.defused_lines(dedent(first.text))}\n{fence}"
+    shown = _rows(asked, first.text) if first.kind == "table" else dedent(first.text)
+    return f"\n{head}\n{fence}\n{citations.defused_lines(shown)}\n{fence}"
+
+
+def _rows(asked: Asked, table: str) -> str:
+    """Return the rows of a table that have what is asked for, an ellipsis for each run of others; all if none has."""
+    rows = table.splitlines()
+    runs = [(told, list(run)) for told, run in groupby(rows, key=asked.is_told_by_row)]
+    if asked.for_all or not any(told for told, _ in runs) or not all(map(_CELL.match, rows)):
+        return table
+    return "\n".join("\n".join(run) if told else _LEFT_OUT for told, run in runs)
 
 
 def _with_subject(asked: Asked, cited: Citation) -> str:
