@@ -112,6 +112,12 @@ def test_when_a_thing_was_added_is_answered_by_the_version_that_it_is_new_in(res
     assert not read("When is moor used?", found).is_answered_by(found[0])
 
 
+def test_what_was_founded_was_established_and_not_found(results):
+    question = "When was Kestrel founded?"
+    assert asked(question, results, ("a.md", "Kestrel was established in 1911.", 0.9)).missing == ()
+    assert asked(question, results, ("a.md", "Kestrel can be found in the valley.", 0.9)).missing == ("founded",)
+
+
 def test_what_only_compares_need_not_be_said(results):
     rows = [("alpha.md", "Alpha is quick.", 0.9), ("beta.md", "Beta is slow.", 0.8)]
     assert asked("What is the difference between Alpha and Beta?", results, *rows).missing == ()

@@ -10,7 +10,11 @@ _AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b|^From:(?= 
 # what was added or introduced is told as "New in version 3.11"
 _ADDITION = re.compile(r"\bnew in (?=(?:version|release)\b)", re.IGNORECASE)
 
+# founded is not found, but established
+_FOUNDING = re.compile(r"\b(?:founded|founding|founders?)\b", re.IGNORECASE)
+
 
 def stems(words: str, language: str | None = None) -> list[str]:
     """Return the stems of the content words of a text in order, as :func:`lexigraph.retrieval.stages.text.stems` does."""
-    return text.stems(_ADDITION.sub("added introduced ", _AUTHORSHIP.sub("authorship", words)), language)
+    told = _AUTHORSHIP.sub("authorship", _FOUNDING.sub("established", words))
+    return text.stems(_ADDITION.sub("added introduced ", told), language)
