@@ -1,7 +1,7 @@
 """Labels in an answer: how they are read, checked, normalised and mapped to what was offered."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lexigraph.answering.citations import (
@@ -180,6 +180,7 @@ pieces_of_answers = st.lists(
 ).map("".join)
 
 
+@example("\uff3bS1&#[S93;]93;", [6])  # an entity that a label stands in closes a bracket
 @given(pieces_of_answers, st.lists(st.integers(1, 9), min_size=1, max_size=40))
 def test_an_answer_in_pieces_comes_out_like_the_whole(text, sizes):
     reader, out, at = CitationReader(3), [], 0

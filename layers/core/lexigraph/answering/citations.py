@@ -253,15 +253,20 @@ def _shown(entity: re.Match[str]) -> str:
 
 def _open_from(text: str) -> int:
     """Return where what may still become a label begins: the outermost of the brackets open at the end, else the end."""
-    start = at = _entity_from(text)
-    while at > 0 and len(text) - at <= _LONGEST:
-        at -= 1
-        if text[at] in _OPENS:
-            start = at
-        elif not _INNER.issuperset(_plain(text[at])):
-            break
-    # backslashes hide a bracket from Markdown; and what stands before a label that is taken out meets what follows it
-    return _entity_from(text[:start].rstrip("\\ \t"))
+    begun = _entity_from(text)
+    while True:
+        start = at = begun
+        while at > 0 and len(text) - at <= _LONGEST:
+            at -= 1
+            if text[at] in _OPENS:
+                start = at
+            elif not _INNER.issuperset(_plain(text[at])):
+                break
+        # backslashes hide a bracket from Markdown; and what stands before a label that is taken out meets what follows it
+        before = text[:start].rstrip("\\ \t")
+        begun = _entity_from(before)
+        if begun == len(before) or len(text) - begun > _LONGEST:
+            return begun
 
 
 def _entity_from(text: str) -> int:
