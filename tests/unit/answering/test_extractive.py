@@ -524,6 +524,27 @@ def test_code_is_below_the_term_asked_of_only_where_it_stands_beside_what_is_sai
     assert texts("What does dot do?", replace(found, results=told)) == ["Matches hidden files.", "match --dot"]
 
 
+@pytest.mark.parametrize(
+    "question", ["What does kiln.fire() do?", "What is kiln.fire?", "What does the function kiln.fire mean?"]
+)
+def test_what_a_name_in_code_is_comes_first_from_below_it_and_not_its_parameters(results, question):
+    lines = [
+        ("kiln.cool()", "kiln.cool(): ", "Ends what kiln.fire() began.", 0.9),
+        ("kiln.fire(path[, options])", "kiln.fire(path[, options]): ", "Returns: <boolean>", 0.8),
+        ("kiln.fire(path[, options])", "kiln.fire(path[, options]): ", "path <string> What is burnt.", 0.5),
+        ("kiln.fire(path[, options])", "kiln.fire(path[, options]): ", "Heats what lies at a path.", 0.4),
+        ("kiln.fire(path[, options])", "", "It takes kiln.fire() an hour.", 0.6),
+    ]
+    found = results(*(("kiln.md", lead + text, score) for _, lead, text, score in lines))
+    told = tuple(
+        replace(r, topic=f"Kilns > {name}", statements=(replace(r.statements[0], original=text if lead else ""),))
+        for r, (name, lead, text, _) in zip(found.results, lines, strict=True)
+    )
+    whole = replace(found, results=told)
+    assert texts(question, whole)[0] == "Heats what lies at a path."
+    assert texts("What does kiln.fire() return?", whole)[0] != "Heats what lies at a path."
+
+
 def test_a_dash_parts_a_term_from_what_it_means(results):
     found = results(
         ("types.md", "Helpers: FrozenDeep - Makes all of an object frozen.", 0.5),

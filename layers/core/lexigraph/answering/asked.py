@@ -109,6 +109,14 @@ _VERB_OR_PLURAL = re.compile(
     re.IGNORECASE,
 )
 _DASHED = re.compile(r"\S{2,80}(?= [-\u2013\u2014] )")  # the term of an item: ReadonlyDeep - a type of ...
+_SIGNATURE = re.compile(r"(?<=\w)[(\[<=].*", re.DOTALL)  # fs.rm(path[, options]), --size=MB: what stands behind a name
+# what a question may say beside a name: What does the option X do?
+_KINDS = frozenset(
+    stems(
+        "argument class code command constant error event exception field flag function mean method module option parameter"
+        " property setting type variable"
+    )
+)
 _OF_A_TERM = 80  # characters at most
 _SOURCES = 3  # at most that have a setting or function as a term
 _NEARLY_ALL = 0.8  # of the words of a question, by rarity
@@ -233,8 +241,20 @@ class Asked:
 
     def is_of(self, heading: str) -> bool:
         """Tell whether a heading or term is what the question asks of: all of its words, and most of the question's."""
-        words = set(stems(heading, self.language))
+        words = set(stems(_SIGNATURE.sub("", heading), self.language))
         return words <= self.worth.keys() and self.mass(words) > _MOSTLY * self.mass(self.worth.keys())
+
+    def is_heading(self, c: Candidate) -> bool:
+        """Tell whether a statement stands below the name of something in code, and the question asks what that is or does.
+
+        ``fs.rm(path[, options])`` is what "What does fs.rm do?" asks for.
+        """
+        if not self.settings and not self.identifiers:
+            return False
+        words = self.worth.keys() - _KINDS
+        terms = (*_terms(c), c.heading.rpartition(" > ")[2])
+        named = (frozenset(stems(_SIGNATURE.sub("", term), self.language)) for term in terms)
+        return any(name and words == name - _KINDS for name in named)
 
     def is_told_by(self, lead: str, quoted: str) -> bool:
         """Tell whether what leads to a quotation has a word of the question, or the time asked for, that it lacks.

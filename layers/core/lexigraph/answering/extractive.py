@@ -49,6 +49,8 @@ _HEADING_END = re.compile(r"[:?!] ")
 _LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
 _CELL = re.compile(r"[^:;]{1,80}: ")
+# of what is described: a parameter, what is returned, since when there is; name <Type> ..., Returns: ..., Added in: ...
+_DETAIL = re.compile(r"(?:\.{3})?[\w.]+ <|\w+(?: \w+)?: ")
 _LEFT_OUT = "\u2026"
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
@@ -166,6 +168,7 @@ class _Selection:
             return []
         for _, c in sorted(self._of_sides(beyond), key=lambda pair: -pair[0]):
             self._take(c)
+        self._define()
         best, first = self.weighed[0]
         for worth, c in self.weighed:
             listed, linked = self.asked.for_all and c.home == first.home, c.place in self.linked
@@ -184,6 +187,13 @@ class _Selection:
         for group in self.chosen:  # grows by what leads to what leads there
             self._take_first(sorted(self.linked.get(group[0].place, ()), key=self.order.index))
         return self.chosen
+
+    def _define(self) -> None:
+        """Quote first what says what the name in code is that alone is asked for: what is begun with below that name."""
+        below = [c for c in self.order if self.asked.is_heading(c) and _tells(c)]
+        if below:
+            section = below[0].home, below[0].heading
+            self._take(min((c for c in below if (c.home, c.heading) == section), key=_in_text))
 
     def _of_sides(self, beyond: Sequence[Candidate]) -> Iterator[tuple[float, Candidate]]:
         """Yield for each thing that is compared a statement about it, with its worth: best from a source that is called so,
@@ -247,6 +257,8 @@ class _Selection:
         if not (name := _heading(told)) or not self.asked.is_of(name):
             return
         below = [c for c in self.order if c.home == told.home and _heading(c) == name]
+        if self.asked.is_heading(told):
+            below = [c for c in below if _tells(c)] or below
         first, passages = min(map(_in_text, below)), {c.passage for c in below}
         # code knows the sentence that leads to it, and not the heading: it stands beside what does
         below += [c for c in self.order if c.citation.kind != "prose" and c.passage in passages and _in_text(c) > first]
@@ -312,6 +324,13 @@ class _Selection:
                 return
         if len(self.chosen) < self.limit:
             self.chosen.append([new])
+
+
+def _tells(c: Candidate) -> bool:
+    """Tell whether a statement says something of what it stands below, or leads to code that does; no row, no detail."""
+    if c.citation.kind == "code":
+        return bool(c.citation.resolved) and not _heading(c).endswith(":")
+    return c.citation.kind == "prose" and not _DETAIL.match(c.citation.text)
 
 
 def _begins(c: Candidate) -> bool:
