@@ -13,6 +13,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.explorer import Explorer, Serve, Server, Window
 from tests.e2e.commandline import apart
+from tests.standins.llm_server import Reply
 
 INK = """() => {
     const canvas = document.querySelector("canvas");
@@ -144,6 +145,29 @@ def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_ask
     assert count > 20
     more.click()
     expect(one.page.locator(".source")).to_have_count(1)
+
+
+def test_a_citation_leads_to_its_source_while_the_answer_is_still_written(serve: Serve, window: Window) -> None:
+    served = serve("--open", says=Reply("The Heron Team owns it [S1]. " + "And much more. " * 30, pause=1.0))
+    one = window(server=served).open()
+    one.expect_failed_requests()
+    box = one.page.get_by_label("Question", exact=True)
+    box.fill("Who owns Tidewater?")
+    box.press("Enter")
+    cite = one.page.locator(".cite")
+    expect(cite).to_have_text("S1")
+    expect(cite).to_have_accessible_name("Source S1: Tidewater")
+    expect(one.page.locator(".source .label")).to_have_text(["S1"])
+    cite.click()
+    card = one.page.locator(".source.lit")
+    expect(card).to_be_focused()
+    said = card.locator("blockquote").inner_text()
+    assert said == "Tidewater is owned by the Heron Team."
+    expect(one.page.locator(".answer")).to_have_attribute("aria-busy", "true")
+    one.check()
+    card.locator("a.title").click()
+    assert marked(one) == said
+    served.kill()  # the model still speaks: asked to end, it would wait for that
 
 
 def test_a_citation_leads_to_exactly_the_words_that_the_api_tells(window: Window, server: Server) -> None:
