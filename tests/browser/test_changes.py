@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.explorer import Explorer, Serve, Server, Window, demo_data
 from tests.standins.llm_server import Reply, refused
@@ -104,6 +104,37 @@ def test_files_of_one_name_in_a_chosen_folder_come_in_beside_each_other(
         "upload://default/rocks/north/index.md",
         "upload://default/rocks/south/index.md",
     ]
+
+
+def test_files_of_one_name_are_not_sent_to_replace_each_other(window: Window, tmp_path: Path) -> None:
+    for place in ("north", "south"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "index.md").write_text(f"# {place}\n\nThe keeper of the {place} rock is Odile Brandt.\n")
+    one = window().open("#/ingest")
+    one.page.locator("input[type=file]").first.set_input_files([tmp_path / "north/index.md", tmp_path / "south/index.md"])
+
+    expect(one.page.get_by_role("button", name="Add 1 file")).to_be_visible()
+    refused = one.page.locator(".upload.failed")
+    expect(refused).to_contain_text("Its name is that of another file in this list, which it would replace.")
+    expect(refused).to_contain_text("Choose the folder that holds both")
+    one.check()
+
+
+def test_an_estimate_says_for_how_many_of_the_files_it_is(window: Window) -> None:
+    one = window().open("#/ingest")
+    held: list[Route] = []
+    holding = True
+    one.page.route("**/estimate", lambda route: held.append(route) if holding else route.continue_())
+    drop(one, "gull-rock.md", LIGHTHOUSE)
+    drop(one, "keeper.md", LIGHTHOUSE)
+    drop(one, "chart.pdf", "%PDF-1.7")
+
+    expect(one.text("Estimating")).to_have_count(2)
+    expect(one.text("known after reading")).to_have_count(1)
+    holding = False
+    for route in held:
+        route.continue_()
+    expect(one.page.locator(".send-row")).to_contain_text("Estimate for 2 of 3 files: 2 passages")
 
 
 def test_a_deletion_can_be_thought_better_of(window: Window, server: Server) -> None:

@@ -23,6 +23,26 @@ def test_a_server_that_is_gone_is_told_and_what_was_asked_is_shown_when_it_is_ba
     expect(one.text("The server does not answer. Trying again")).to_have_count(0)
 
 
+def test_a_start_page_whose_figures_do_not_come_says_so_and_asks_again(window: Window) -> None:
+    one = window()
+    one.expect_failed_requests()
+    held: list[Route] = []
+    holding = True
+    one.page.route("**/overview", lambda route: held.append(route) if holding else route.continue_())
+    with one.page.expect_event("request", lambda request: request.url.endswith("/overview")):
+        one.open()
+    main = one.page.get_by_role("main")
+    expect(main).to_contain_text("Loading")
+    while not held:  # the request is told of before it can be held
+        one.page.wait_for_timeout(20)
+    holding = False
+    held[0].fulfill(status=503, json={"error": "store_unavailable", "message": "the graph does not answer"})
+    expect(main.get_by_role("alert")).to_contain_text("A store is unavailable")
+    one.check()
+    one.button("Try again").click()
+    expect(main).to_contain_text("are stored")
+
+
 def test_a_question_asked_while_the_server_is_gone_is_answered_when_it_is_back(serve: Serve, window: Window) -> None:
     fragile = serve("--open")
     one = window(server=fragile).open()

@@ -13,6 +13,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.explorer import Explorer, Serve, Server, Window
 from tests.e2e.commandline import apart
+from tests.standins.llm_server import Reply
 
 INK = """() => {
     const canvas = document.querySelector("canvas");
@@ -146,6 +147,29 @@ def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_ask
     expect(one.page.locator(".source")).to_have_count(1)
 
 
+def test_a_citation_leads_to_its_source_while_the_answer_is_still_written(serve: Serve, window: Window) -> None:
+    served = serve("--open", says=Reply("The Heron Team owns it [S1]. " + "And much more. " * 30, pause=1.0))
+    one = window(server=served).open()
+    one.expect_failed_requests()
+    box = one.page.get_by_label("Question", exact=True)
+    box.fill("Who owns Tidewater?")
+    box.press("Enter")
+    cite = one.page.locator(".cite")
+    expect(cite).to_have_text("S1")
+    expect(cite).to_have_accessible_name("Source S1: Tidewater")
+    expect(one.page.locator(".source .label")).to_have_text(["S1"])
+    cite.click()
+    card = one.page.locator(".source.lit")
+    expect(card).to_be_focused()
+    said = card.locator("blockquote").inner_text()
+    assert said == "Tidewater is owned by the Heron Team."
+    expect(one.page.locator(".answer")).to_have_attribute("aria-busy", "true")
+    one.check()
+    card.locator("a.title").click()
+    assert marked(one) == said
+    served.kill()  # the model still speaks: asked to end, it would wait for that
+
+
 def test_a_citation_leads_to_exactly_the_words_that_the_api_tells(window: Window, server: Server) -> None:
     told = server.client.post("/query", json={"question": OWNER, "retriever": "traversal"}).json()["sources"]
     one = window().open()
@@ -212,11 +236,14 @@ def test_a_filter_narrows_the_answer_and_stays_in_the_address(window: Window) ->
     expect(one.page.locator(".source").first).to_contain_text("Tidewater")
 
 
-def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: Window) -> None:
+def test_a_question_that_the_documents_do_not_answer_is_said_to_be_one(window: Window, server: Server) -> None:
+    told = server.client.post("/query", json={"question": "What is the capital of Peru?", "retriever": "traversal"}).json()
+    assert told["entities"], "what is near names something, too"
     one = window().open()
     one.ask("What is the capital of Peru?")
 
     expect(one.page.locator(".answer")).to_contain_text("Not found in these documents")
+    expect(one.page.locator(".named")).to_have_count(0)
     expect(one.page.get_by_role("heading", name="Not found")).to_be_visible()
     expect(one.page.locator(".prose")).to_have_count(0)
     expect(one.page.locator(".source").first).to_be_hidden()
@@ -269,6 +296,20 @@ def test_the_start_tells_what_is_stored_and_asks_what_can_be_answered(window: Wi
     one.page.get_by_role("link", name=examples[0]).click()
     one.answered()
     assert one.page.get_by_label("Question", exact=True).input_value() == examples[0]
+
+
+def test_examples_can_be_understood_where_they_stand(serve: Serve, window: Window, tmp_path: Path) -> None:
+    said = "Odile Brandt paints the lamp room. Wen Abara opens the harbour gate. Piet Maas rings the bell."
+    pages = {"Harbour Gate Guide": ["What is this gate for?", "Gate Guide", "Opening hours"], "Bell": ["Ringing at night"]}
+    (tmp_path / "corpus").mkdir()
+    for title, headings in pages.items():
+        text = "".join(f"\n## {heading}\n\n{said}\n" for heading in headings)
+        (tmp_path / "corpus" / f"{title}.md").write_text(f"# {title}\n{text}", encoding="utf-8")
+    assert apart("--data", tmp_path / "data", "ingest", tmp_path / "corpus", cwd=tmp_path).code == 0
+    one = window(server=serve("--open", demo=False)).open()
+
+    examples = ["What does Bell say about ringing at night?", "What does Harbour Gate Guide say about opening hours?"]
+    expect(one.page.locator(".start").get_by_role("link")).to_have_text(examples)
 
 
 def test_an_answer_of_nothing_says_so(window: Window) -> None:
@@ -402,6 +443,29 @@ def test_a_quoted_list_keeps_its_lines_and_names_its_section(window: Window, ser
         one.button("Copy as Markdown").click()
         expect(one.text("Copied")).to_be_visible()
         assert "\n".join(lines) in one.page.evaluate("navigator.clipboard.readText()")
+    finally:
+        server.client.delete(f"/documents/{sent}")
+
+
+OPTIONS = (
+    ".TH FERRY 1\n.SH NAME\nferry \\- moves carts to Lanmoor\n.SH OPTIONS\nThe options which apply to the ferry are:\n"
+    ".TP\n\\fB\\-\\-departure\\fR \\fITIME\\fR\nSet the hour at which the ferry to Lanmoor departs from the quay.\n"
+)
+
+
+def test_a_source_that_the_answer_quotes_shows_more_of_it_than_what_leads_to_a_list(window: Window, server: Server) -> None:
+    sent = server.client.post("/documents", files={"file": ("ferry.1", OPTIONS)}).json()["document"]["id"]
+    try:
+        one = window().open()
+        one.ask("Which option sets the hour at which the ferry to Lanmoor departs?")
+        quote = one.page.locator("blockquote.repeated", has_text="The options which apply").first
+        seen = """e => {
+            const nodes = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), range = document.createRange();
+            while (!nodes.nextNode().data.includes("Set the hour"));
+            range.setStart(nodes.currentNode, nodes.currentNode.data.indexOf("Set the hour"));
+            return range.getClientRects()[0].bottom <= e.getBoundingClientRect().bottom + 1;
+        }"""
+        assert quote.evaluate(seen)
     finally:
         server.client.delete(f"/documents/{sent}")
 

@@ -7,6 +7,7 @@ const characters = (from: number, till: number) => `characters ${figure(from)}â€
 
 // the first that fits
 const REMEDIES: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/^its name is that of/i, () => "Choose the folder that holds both, or rename one and choose it again."],
   [/^(file: )?its name/i, () => "Rename the file and choose it again."],
   [/not valid JSON/i, () => "Correct the file and upload it again."],
   [/damaged|not an? \w+ file/i, () => "Open the file in its application, save it again and upload it."],
@@ -420,7 +421,7 @@ export const texts = {
     namespace: "Namespace",
     namespaceHint: "Groups these files. A file of the same name in it is replaced.",
     toSend: "Files",
-    estimate: "Estimate",
+    estimate: (known: number, all: number) => (known < all ? `Estimate for ${figure(known)} of ${count(all, "file")}` : "Estimate"),
     estimating: "Estimatingâ€¦",
     estimateOf: (chunks: number, minutes: string, usd: string) => `${count(chunks, "passage")}, about ${minutes}, ${usd}`,
     noEstimate: "known after reading",
@@ -445,6 +446,7 @@ export const texts = {
     cancelled: "Cancelled",
     tooLarge: "Larger than the server allows",
     isEmpty: "is empty",
+    nameTaken: "its name is that of another file in this list, which it would replace.",
     nameTooLong: (bytes: number) => `its name is longer than ${bytes} bytes`,
     pathTooLong: (characters: number) => `its name is longer than ${characters} characters, folders included`,
     jobs: "Past jobs",

@@ -33,10 +33,20 @@ export async function stored(signal: AbortSignal): Promise<Stored> {
 
 async function headings(id: string, title: string, signal: AbortSignal): Promise<string[]> {
   const { topics } = await get("/documents/{document_id}/topics", { path: { document_id: id }, query: { limit: 40 }, signal });
-  const fitting = (heading: string) => heading.length >= LEAST && heading.length <= MOST && / /.test(heading) && folded(heading) !== folded(title);
+  const fitting = (heading: string) => heading.length >= LEAST && heading.length <= MOST && / /.test(heading) && !POINTING.test(heading) && !within(heading, title);
   return [...topics].filter((t) => t.statements >= SAID).map((t) => last(t.title)).filter(fitting);
 }
 
+// "What is this?" asks nothing away from its place
+const POINTING = /\b(this|that|these|those|it|above|below|here)\b/i;
+
+/** Whether a title has all words of a heading: a question about both would say nothing. */
+function within(heading: string, title: string): boolean {
+  const words = wordsOf(title);
+  return wordsOf(heading).every((word) => words.includes(word));
+}
+
+const wordsOf = (text: string): string[] => folded(text).match(/[\p{L}\d]+/gu) ?? [];
 const folded = (heading: string) => heading.toLowerCase();
 
 /** Return the heading in a topic's title: the last of its path, without its number and the words that tell it from others. */

@@ -258,7 +258,7 @@ function After({ answer, comparing, named = [] }: { answer: Answer; comparing: b
           )}
         </Notice>
       )}
-      {!comparing && named.length > 0 && (
+      {!comparing && standing(done) !== "none" && named.length > 0 && (
         <div class="named">
           <h3 class="small-heading">{texts.ask.entities}</h3>
           <ul class="chips">
@@ -360,7 +360,9 @@ interface CardProps {
 
 function SourceCard({ source: s, id, lit, cited, only, question, weak, repeated, file, place }: CardProps) {
   const path = followed(s, question);
-
+  const said = place?.text ?? s.text;
+  // two lines of it, neither of them empty
+  const glimpse = repeated && !lit;
   const title = s.title || fileOf(s.uri) || texts.common.noTitle;
   return (
     <li id={id} tabIndex={-1} class={`source${lit ? " lit" : ""}${cited ? " is-cited" : ""}`}>
@@ -379,7 +381,7 @@ function SourceCard({ source: s, id, lit, cited, only, question, weak, repeated,
           </span>
         )}
       </header>
-      {s.kind === "prose" ? <blockquote class={repeated && !lit ? "repeated" : undefined}>{flags(place?.text ?? s.text)}</blockquote> : <Code text={s.text} />}
+      {s.kind === "prose" ? <blockquote class={glimpse ? "repeated" : undefined}>{flags(glimpse ? said.replace(/\n\s*\n/g, "\n") : said)}</blockquote> : <Code text={s.text} />}
       <p class="faint small place">
         {s.uri ? (
           <>

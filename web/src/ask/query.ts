@@ -67,6 +67,7 @@ export function request(a: Asked, by: SearchName): Request {
   return {
     question: a.question,
     stream: true,
+    sources_first: true,
     retriever: flat ? "hybrid" : by,
     parameters: flat ? { expand_hops: 0, subgraph_depth: 0 } : {},
     history: a.before.map((content) => ({ role: "user" as const, content })),

@@ -49,11 +49,14 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Put files on the list, and ask what they would cost; what the server would refuse is told at once. `path` is where in a folder each lay. */
 export function choose(files: readonly { file: File; path: string }[]): void {
+  // the server keeps one document of a name
+  const names = new Set(uploads.value.filter((u) => u.state === "chosen").map((u) => u.name));
   const chosen = files
     .filter((f) => !f.file.name.startsWith("."))
     .map((f): Upload => {
       const name = f.path || f.file.name;
-      const reason = refusal(f.file, name);
+      const reason = refusal(f.file, name) || (names.has(name) ? texts.ingest.nameTaken : "");
+      names.add(name);
       return { key: ++keys, name, file: f.file, state: reason ? "failed" : "chosen", estimate: null, job: "", event: null, reason, passes: false, unchanged: false };
     });
   uploads.value = [...uploads.value, ...chosen];
@@ -69,9 +72,10 @@ function refusal(file: File, name: string): string {
 }
 
 async function estimate(chosen: readonly Upload[]): Promise<void> {
-  for (const u of chosen) {
-    if (BINARY.test(u.name) || stateOf(u.key) !== "chosen") continue;
-    change(u.key, { estimate: "asking" });
+  const asked = chosen.filter((u) => !BINARY.test(u.name));
+  for (const u of asked) change(u.key, { estimate: "asking" });
+  for (const u of asked) {
+    if (stateOf(u.key) !== "chosen") continue;
     const [told, reason] = await estimateOf(u);
     // it may have been sent in the meantime
     change(u.key, { estimate: told, ...(reason && stateOf(u.key) === "chosen" ? { state: "failed", reason } : {}) });

@@ -126,8 +126,9 @@ const nameOf = (search: Asked["search"]) => texts.retrievers[search].name;
 
 /** Before the first question: what there is to ask about. */
 function Start() {
-  const { data } = useResource(stored, []);
-  if (!data) return null;
+  const { data, error, reload } = useResource(stored, []);
+  if (error) return <Failure error={error} retry={reload} />;
+  if (!data) return <Loading />;
   if (data.documents === 0) return <NoDocuments />;
   return (
     <section class="start">

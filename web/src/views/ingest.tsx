@@ -102,7 +102,7 @@ function Uploads() {
           <p class="faint grow">
             {known.length > 0 && (
               <>
-                {texts.ingest.estimate}: {estimated(known)}
+                {texts.ingest.estimate(known.length, ready.length)}: {estimated(known)}
               </>
             )}
           </p>

@@ -367,26 +367,29 @@ class LexicalGraphQueryEngine:
             judgement=judgement,
             answerable=sure,
         )
-        pieces = self._answer(asked, streaming=streaming)
-        return StreamingQueryResponse(checked.text, asked.results, pieces, judgement.confidence, asked.answerable)
+        shown = self._shown(asked) if self.llm and (results.statements or external) else None
+        pieces = self._answer(asked, shown, streaming=streaming)
+        offered = shown.sources if shown else ()
+        return StreamingQueryResponse(checked.text, asked.results, pieces, judgement.confidence, asked.answerable, offered)
 
     def _completed(self, question: str, turns: Sequence[tuple[str, str]]) -> Followup:
         before = turns if self.args.complete_followups else ()
         return complete(question, before, self.llm, max_chars=self.args.max_question_chars)
 
-    def _answer(self, asked: _Asked, *, streaming: bool) -> Generator[str, None, QueryResponse]:
+    def _answer(self, asked: _Asked, shown: AnswerContext | None, *, streaming: bool) -> Generator[str, None, QueryResponse]:
         """Yield the answer in pieces and return it whole."""
-        if self.llm is None or not (asked.results.statements or asked.external):
+        if self.llm is None or shown is None:
             return (yield from self._extract(asked, prompts.EXTRACTIVE_NOTE))
         try:
-            return (yield from self._write(self.llm, asked, streaming))
+            return (yield from self._write(self.llm, asked, shown, streaming))
         except ModelUnavailable as error:
             notice = Notice("model_unavailable", str(error))
             return (yield from self._extract(asked, prompts.EXTRACTIVE_FALLBACK_NOTE, notice))
 
-    def _write(self, llm: LanguageModel, asked: _Asked, streaming: bool) -> Generator[str, None, QueryResponse]:
+    def _write(
+        self, llm: LanguageModel, asked: _Asked, shown: AnswerContext, streaming: bool
+    ) -> Generator[str, None, QueryResponse]:
         """Answer by the model. Raise ``ModelUnavailable`` only as long as nothing was yielded."""
-        shown = self._shown(asked)
         system, user = self.args.prompts.fill(nonce=shown.nonce(), context=shown.text, question=asked.question)
         prompt = Prompt(user, system, asked.history, max_tokens=self.args.max_answer_tokens)
         pieces = _told(llm, prompt, len(shown.sources), streaming)

@@ -67,7 +67,8 @@ class QueryResponse:
 class StreamingQueryResponse:
     """A streamed answer: iterate over it (``for``, ``async for``) or over ``response_gen``.
 
-    ``results``, ``confidence`` and ``answerable`` are available at once. The other attributes are those of
+    ``results``, ``confidence``, ``answerable`` and ``offered``, the sources that a language model may cite (none without
+    one), are available at once. The other attributes are those of
     :class:`QueryResponse`; reading one of them waits for the end of the stream. The pieces concatenate to ``response``.
     """
 
@@ -78,9 +79,11 @@ class StreamingQueryResponse:
         pieces: Generator[str, None, QueryResponse],
         confidence: float = 1.0,
         answerable: bool = True,
+        offered: tuple[Citation, ...] = (),
     ) -> None:
         self.question = question
         self.results = results
+        self.offered = offered
         self.confidence, self.answerable = confidence, answerable
         self._pieces = pieces
         self._whole: QueryResponse | None = None

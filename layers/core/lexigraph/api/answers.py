@@ -7,14 +7,14 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from lexigraph.answering.response import QueryResponse, StreamingQueryResponse
+from lexigraph.answering.response import StreamingQueryResponse
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.schemas.search import EvidenceReply
 from lexigraph.api.service import Service
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.graph import StatementRow
 from lexigraph.model.normalise import entity_key
-from lexigraph.model.results import Citation, ScoredStatement
+from lexigraph.model.results import Citation, ScoredStatement, SearchResults
 from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.drawing import draw, locate
 from lexigraph.retrieval.hybrid.results import HybridItem, HybridResults
@@ -31,7 +31,7 @@ class Answers:
 
     def __init__(self, service: Service, tenant: Tenant, body: QueryRequest) -> None:
         self._service, self._tenant, self._body = service, tenant, body
-        asked = body.model_dump(exclude={"stream"})
+        asked = body.model_dump(exclude={"stream", "sources_first"})
         self._key = service.answer_key(tenant, "query", asked)
 
     def whole(self) -> dict[str, Any]:
@@ -58,18 +58,8 @@ class Answers:
     def finish(self, pieces: StreamingQueryResponse) -> dict[str, Any]:
         """Read the answer to its end; return the reply and remember it."""
         answer = pieces.complete()
-        items = answer.results if isinstance(answer.results, HybridResults) else None
-        found = {s.id: s for s in answer.results.statements} if answer.results else {}
-        rows = self._rows(answer)
-        facts = [fact for row in reversed(rows) for fact in row.facts]
-        stated = {(entity_key(f.subject), entity_key(f.object)): f.predicate for f in facts}
-        ranks = answer.results.ranks if answer.results else {}
-        sources = []
-        for at, c in enumerate(answer.sources, 1):
-            beside = c.reason == CONTEXT  # no search found it
-            item = items.item(c.chunk_id) if items and not beside else None
-            places = {} if beside else {**ranks.get(c.statement_id, {}), **ranks.get(c.chunk_id, {})}
-            sources.append(_source(at, c, item, found.get(c.statement_id), stated, places))
+        rows = self._rows(answer.sources)
+        sources = _sources(answer.sources, answer.results, rows)
         cited = {c.label for c in answer.citations}
         reply = {
             "question": answer.question,
@@ -100,9 +90,15 @@ class Answers:
             self._service.answers.put(self._key, reply)
         return dict(reply)
 
-    def _rows(self, answer: QueryResponse) -> list[StatementRow]:
+    def offered(self, pieces: StreamingQueryResponse) -> list[dict[str, Any]]:
+        """Return the sources that the answer may cite, before it is there, if that is asked for."""
+        if not (self._body.sources_first and pieces.offered):
+            return []
+        return _sources(pieces.offered, pieces.results, self._rows(pieces.offered))
+
+    def _rows(self, sources: Sequence[Citation]) -> list[StatementRow]:
         """Return what the chunks of the sources say."""
-        chunks = tuple(dict.fromkeys(c.chunk_id for c in answer.sources if c.chunk_id))
+        chunks = tuple(dict.fromkeys(c.chunk_id for c in sources if c.chunk_id))
         request = EvidenceRequest(chunks=chunks, neighbours=False)
         try:
             return self._service.stores.graph.evidence(self._tenant, request) if chunks else []
@@ -126,6 +122,21 @@ def _relation(stated: Mapping[tuple[str, str], str], first: str, second: str) ->
     """Return how two stops of a path are related, in the direction that is stated."""
     forward, back = stated.get((first, second), ""), stated.get((second, first), "")
     return {"label": forward or back, "reverse": bool(back and not forward)}
+
+
+def _sources(cited: Sequence[Citation], results: SearchResults | None, rows: Sequence[StatementRow]) -> list[dict[str, Any]]:
+    items = results if isinstance(results, HybridResults) else None
+    found = {s.id: s for s in results.statements} if results else {}
+    facts = [fact for row in reversed(rows) for fact in row.facts]
+    stated = {(entity_key(f.subject), entity_key(f.object)): f.predicate for f in facts}
+    ranks = results.ranks if results else {}
+    sources = []
+    for at, c in enumerate(cited, 1):
+        beside = c.reason == CONTEXT  # no search found it
+        item = items.item(c.chunk_id) if items and not beside else None
+        places = {} if beside else {**ranks.get(c.statement_id, {}), **ranks.get(c.chunk_id, {})}
+        sources.append(_source(at, c, item, found.get(c.statement_id), stated, places))
+    return sources
 
 
 def _source(

@@ -927,6 +927,7 @@ class QueryRequest(TypedDict):
         ]
         | None
     ]
+    sources_first: NotRequired[bool | None]
     stream: NotRequired[bool | None]
     strict: NotRequired[bool | None]
 
@@ -957,6 +958,7 @@ class QueryOptions(TypedDict):
         ]
         | None
     ]
+    sources_first: NotRequired[bool | None]
     strict: NotRequired[bool | None]
 
 

@@ -1,7 +1,7 @@
 """The ingestion pipeline, run in process: progress events, jobs, change detection and resuming."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +29,9 @@ from lexigraph.model.names import checked_name
 from lexigraph.model.tenant import Tenant, View
 from lexigraph.settings import Settings, cores, load_settings
 from lexigraph.storage.factory import open_stores
-from lexigraph.storage.protocols import DocumentRecord, JobRecord, JobStatus, Stores
+from lexigraph.storage.protocols import DocumentRecord, JobRecord, JobStatus, Registry, Stores
 
+_DEAD = "interrupted; ingesting the same files again goes on from there"
 _AHEAD = 2  # groups of documents whose chunks are extracted while one is embedded and written
 
 
@@ -117,7 +118,7 @@ class LexicalGraphIndex:
                     self.stores.registry.lease(owner, [] if given else [job_lease(job.id)]),
                     self._working() as extractor,
                 ):
-                    self._close_dead_jobs(owner)
+                    close_dead_jobs(self.stores.registry, owner, self.stores.registry.jobs(owner, limit=1_000))
                     models = CachedModels(extractor, self.models.embedder, renewing or self.stores.cache)
                     of_run = self.stores, models, self.llm, self.settings, owner, namespace, report, heard
                     view = asking if isinstance(asking, View) else None
@@ -159,15 +160,6 @@ class LexicalGraphIndex:
                 f"but the embedder is {self.models.embedder.label}: open both with the same LEXIGRAPH_EMBEDDING_MODEL"
             )
         repair.refuse_other_vectors(self.stores.vectors, tenant)
-
-    def _close_dead_jobs(self, tenant: Tenant) -> None:
-        """Close the jobs of processes that were killed: a job at work holds a lease. A server goes on with its own."""
-        jobs = self.stores.registry.jobs(tenant, limit=1_000)
-        running = [job.id for job in jobs if job.status == "RUNNING" and not job.request.get("resumable")]
-        with self.stores.registry.lease(tenant, [job_lease(i) for i in running]) as free:
-            for job_id in running:
-                if job_lease(job_id) in free:
-                    self.stores.registry.finish_job(tenant, job_id, "FAILED", {}, "interrupted; a later run continued it")
 
     # ------------------------------------------------------------ documents
 
@@ -313,3 +305,12 @@ class LexicalGraphIndex:
 def job_lease(job_id: str) -> str:
     """Return the key of the lease held while a job runs; a running job whose lease is free was interrupted."""
     return f"job:{job_id}"
+
+
+def close_dead_jobs(registry: Registry, tenant: Tenant, jobs: Iterable[JobRecord]) -> None:
+    """Close those jobs whose process was killed: a job at work holds a lease. A server goes on with its own."""
+    running = [job.id for job in jobs if job.status == "RUNNING" and not job.request.get("resumable")]
+    with registry.lease(tenant, [job_lease(i) for i in running]) as free:
+        for job_id in running:
+            if job_lease(job_id) in free:
+                registry.finish_job(tenant, job_id, "FAILED", {}, _DEAD)

@@ -31,6 +31,7 @@ from lexigraph.api.routes.ingest import begin
 from lexigraph.api.service import Service
 from lexigraph.api.sse import STREAMS
 from lexigraph.ingestion.jobs import ingest_request
+from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.model.errors import StoreUnavailable
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -115,6 +116,18 @@ def test_two_servers_do_each_job_once_and_leave_each_other_s_files(service: Serv
     assert (service.worker.seen, helper.seen) == ([str(sent[0][1])], [str(path) for _, path in sent[1:]])
     other.close()
     registry.close()
+
+
+def test_a_server_that_starts_closes_the_jobs_of_commands_that_were_killed(service: ServiceOf) -> None:
+    registry = service.stores.registry
+    killed, at_work = (registry.start_job(MINE, "ingest", {"paths": ["/docs"], "namespace": "default"}) for _ in range(2))
+    for job in (killed, at_work):
+        registry.add_events(MINE, job.id, [("scan_input", {})])
+    with registry.lease(MINE, [job_lease(at_work.id)]):
+        service.jobs.resume()
+    closed = registry.job(MINE, killed.id)
+    assert (closed.status, closed.reason) == ("FAILED", "interrupted; ingesting the same files again goes on from there")
+    assert registry.job(MINE, at_work.id).status == "RUNNING"
 
 
 def test_events_that_nobody_wants_any_more_are_not_waited_for(service: ServiceOf) -> None:

@@ -126,6 +126,14 @@ def test_sources_say_which_search_found_them_at_which_place_and_how_names_of_the
     assert any(a == "Tidewater" and label.startswith("is owned by") and b == "Heron Team" for a, label, b, _ in pairs)
 
 
+def test_what_a_model_may_cite_comes_before_its_answer_where_that_is_asked_for(served: Any) -> None:
+    api, _ = served("Ines Calloway leads it [S1].")
+    told = events(api.client().post("/query", json={"question": QUESTION, "stream": True, "sources_first": True}))
+    names = [name for name, _ in told]
+    assert names == ["sources", *["token"] * (len(told) - 3), "sources", "done"]
+    assert told[0][1] == told[-2][1]
+
+
 @pytest.mark.requirement("E-37", "E-41")
 def test_a_streamed_answer_is_tokens_then_sources_then_done(served: Any) -> None:
     api, _ = served("Ines Calloway leads it [S1].")

@@ -25,7 +25,7 @@ from lexigraph.api.jobs.left import remove_left
 from lexigraph.ingestion.events import CANCEL
 from lexigraph.ingestion.jobs import KIND, RELATE, TRACE, run_job
 from lexigraph.ingestion.load import unchanged_since
-from lexigraph.ingestion.pipeline import job_lease
+from lexigraph.ingestion.pipeline import close_dead_jobs, job_lease
 from lexigraph.model.errors import Cancelled, StoreUnavailable, code_of, in_general
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
@@ -266,8 +266,14 @@ class Jobs:
         return self._registry.job(tenant, job_id)
 
     def resume(self) -> list[str]:
-        """Go on with the jobs of a server that was interrupted; return their ids. Uploads nobody waits for are removed."""
+        """Go on with the jobs of a server that was interrupted; return their ids.
+
+        Those of commands that were killed are closed, and uploads that nobody waits for removed.
+        """
         unfinished = self._registry.unfinished()
+        for tenant, job in unfinished:
+            if job.seq:  # one without an event may be about to take its lease
+                close_dead_jobs(self._registry, tenant, [job])
         mine = [(tenant, job) for tenant, job in unfinished if job.request.get("resumable")]
         for tenant, job in mine:
             self._add(tenant, job)

@@ -40,7 +40,8 @@ async def query(request: Request, who: Reader, service: TheService, body: QueryR
     """Answer a question from the documents, with citations.
 
     With ``stream`` the response is server-sent events: ``token`` with a piece of the answer, then ``sources``, then ``done``
-    with the rest; ``error`` if it fails midway. A cached answer is one ``token``, with ``cached`` true.
+    with the rest; ``error`` if it fails midway. With ``sources_first`` what a language model may cite is sent as ``sources``
+    also before its first ``token``; the later ones replace them. A cached answer is one ``token``, with ``cached`` true.
     """
     if not body.stream:
         answered = service.run(lambda: Answers(service, who.tenant, body).whole(), asks=who.tenant.whole)
@@ -79,6 +80,8 @@ async def preview(who: Reader, service: TheService, body: PreviewRequest) -> dic
 def _tell(answers: Answers, pieces: StreamingQueryResponse, tell: sse.Tell) -> None:
     line = Line()
     tell.when_left(line.hang_up)  # a reply that nobody reads costs, also before its first word
+    if offered := answers.offered(pieces):
+        tell(sse.event(offered, "sources"))
     with asking_over(line):
         for piece in pieces:
             if not tell.heard:

@@ -52,6 +52,9 @@ class QueryRequest(Drawn):
 
     question: QuestionText = Field(description="as it was asked")
     stream: bool = Field(default=False, description="stream the answer as server-sent events", examples=[False])
+    sources_first: bool = Field(
+        default=False, description="with `stream`: send what the model may cite also before its answer", examples=[False]
+    )
     strict: bool = Field(default=False, description="remove sentences that their citations do not support", examples=[False])
     context: list[ContextText | ContextString] = Field(
         default_factory=list,
