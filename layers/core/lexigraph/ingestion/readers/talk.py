@@ -124,11 +124,12 @@ def _read(link: re.Match[str], names: Mapping[str, str]) -> str:
 
 def _discord(value: object) -> list[Chat]:
     """Return the channel that DiscordChatExporter wrote, nothing when a value is something else."""
-    messages = value.get("messages") if isinstance(value, dict) else None
+    exported = value if isinstance(value, dict) else {}
+    messages: Any = exported.get("messages")
     if not _all(messages, lambda m: isinstance(m.get("author"), dict) and isinstance(m.get("content"), str)):
         return []
-    places = (_told(value.get(key)) for key in ("guild", "channel"))  # type: ignore[union-attr]
-    said = [m for m in messages if m.get("type", "Default") in _SAID_ON_DISCORD]  # type: ignore[union-attr]
+    places = (_told(exported.get(key)) for key in ("guild", "channel"))
+    said = [m for m in messages if m.get("type", "Default") in _SAID_ON_DISCORD]
     return [Chat(" ".join(filter(None, places)), [_discord_message(message) for message in said])]
 
 
@@ -143,10 +144,10 @@ def _discord_message(message: Mapping[str, Any]) -> Message:
 
 def _teams(value: object) -> list[Chat]:
     """Return the chat or channel that Microsoft Graph wrote, the replies below what they reply to."""
-    messages = value.get("value", value.get("messages")) if isinstance(value, dict) else value
+    messages: Any = value.get("value", value.get("messages")) if isinstance(value, dict) else value
     if not _all(messages, lambda m: isinstance(m.get("body"), dict) and isinstance(m.get("createdDateTime"), str)):
         return []
-    said = [m for m in messages if m.get("messageType", "message") == "message"]  # type: ignore[union-attr]
+    said = [m for m in messages if m.get("messageType", "message") == "message"]
     began = {str(message.get("id")): message["createdDateTime"] for message in said}
 
     def order(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -167,7 +168,7 @@ def _teams_message(message: Mapping[str, Any]) -> Message:
 def _telegram(value: object) -> list[Chat]:
     """Return the chats that Telegram Desktop wrote, one or all of an account."""
     whole = value.get("chats") if isinstance(value, dict) else None
-    chats = _parts(whole, "list") if isinstance(whole, dict) else [value]
+    chats: Any = _parts(whole, "list") if isinstance(whole, dict) else [value]
     if not _all(chats, lambda c: _all(c.get("messages"), lambda m: isinstance(m.get("date"), str) and "text" in m)):
         return []
     return [
