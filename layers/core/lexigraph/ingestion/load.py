@@ -14,7 +14,7 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import BufferedReader
 from itertools import islice
@@ -92,6 +92,8 @@ FILE_TYPES = {
 }
 # of files that every package has: read whatever end their names have, README.Debian or COPYING.LIB
 _DOCUMENTS = frozenset("readme license licence copying copyright notice changelog changes news todo faq".split())
+_IN_EVERY = _DOCUMENTS | {"change log", "history", "release notes", "releases", "version history"}  # titles, too
+_OF_CODE = frozenset(["src", "lib", "dist", "source"])  # folders
 # whole names -> their types, for files whose names have no end
 FILE_NAMES = {
     **dict.fromkeys(
@@ -435,19 +437,39 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)
     else:
+        parsed = replace(parsed, title=_telling(parsed.title, item))
         yield _document(item, parsed, item.uri, data, _title(item), settings, digest=_hash(raw))
 
 
 def _title(item: FileItem) -> str:
-    """Return what a document is called whose text says no title: its file, code by its whole name; of a file that has a day
-    for its name, as talks are exported, its folder too.
+    """Return what a document is called whose text says no title: its file; code by its whole name, below its folder; of a
+    file that has a day for its name, as talks are exported, its folder too.
     """
-    name = Path(_shown(item.path)).name
-    named = Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+    named = _file_name(item)
     if item.type == "json" and _DAY.fullmatch(named.stem):
-        folder = unquote(item.uri).rpartition("/")[0].replace(":", "/").rpartition("/")[2]
-        return f"{folder} {named.stem}".strip()
-    return named.name if item.type in _NAMED else named.stem
+        return f"{_folder(item).rpartition('/')[2]} {named.stem}".strip()
+    if item.type in _CODE:
+        return f"{_folder(item)}/{named.name}".lstrip("/")
+    return named.name if item.type in _NAMED else _telling(named.stem, item)
+
+
+def _telling(title: str, item: FileItem) -> str:
+    """Return a title with what its file or folder is called where it is one that every package has: ``click Changelog``."""
+    stem = _file_name(item).stem
+    owner = _folder(item).rpartition("/")[2] if stem.casefold() in _IN_EVERY else stem
+    return f"{owner} {title}".strip() if title.casefold() in _IN_EVERY and owner != title else title
+
+
+def _file_name(item: FileItem) -> Path:
+    name = Path(_shown(item.path)).name
+    return Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+
+
+def _folder(item: FileItem) -> str:
+    """Return the folder of a file, below the one above it where its own name tells nothing: ``click/src``."""
+    above = unquote(item.uri).rpartition("/")[0].replace(":", "/").split("/")
+    telling = next((n for n in range(len(above) - 1, 0, -1) if above[n] not in _OF_CODE), len(above) - 1)
+    return "/".join(above[telling:])
 
 
 def _names(item: FileItem) -> dict[str, str]:

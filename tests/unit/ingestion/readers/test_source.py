@@ -84,7 +84,7 @@ SPARE
 
 def test_definitions_are_sections_their_documentation_is_text_and_their_code_one_block(tmp_path: Path) -> None:
     document = read(tmp_path, "crane.py", PYTHON)
-    assert document.title == "crane.py"
+    assert document.title == f"{tmp_path.name}/crane.py"
     assert document.metadata["file_type"] == "source"
     assert parts(document) == [
         ("boilerplate", (), "Copyright 2026 The Harbour Authors\nSPDX-License-Identifier: Apache-2.0"),
