@@ -1,5 +1,7 @@
 """Questions read beside what was found: what is asked for, names, identifiers, words that nothing has."""
 
+from dataclasses import replace
+
 import pytest
 
 from lexigraph.answering.asked import read
@@ -159,3 +161,14 @@ def test_a_statement_about_the_acronym_asked_about_is_preferred_to_one_with_more
     question = "What is the output file of BBV called?"
     _, best = by_worth(read(question, found), found)[0]
     assert best.citation.text.startswith("BBV")
+
+
+@pytest.mark.parametrize(
+    "constant", ["POOL_SIZE = 10", "POOL_SIZE: int = 10", "#define POOL_SIZE 10", "pub const POOL_SIZE: u32 = 10;"]
+)
+def test_code_that_sets_a_constant_is_worth_more_than_what_only_uses_it(results, constant):
+    found = results(("a.py", "def open_pool(\n    size: int = POOL_SIZE,\n): ...", 0.9), ("b.py", constant, 0.4))
+    code = [replace(r, statements=tuple(replace(s, kind="code") for s in r.statements)) for r in found.results]
+    choices = candidates(replace(found, results=tuple(code)))
+    _, first = by_worth(read("What is POOL_SIZE?", choices), choices)[0]
+    assert first.citation.text == constant

@@ -57,6 +57,11 @@ def test_a_number_with_one_dot_is_a_version_behind_the_name_of_something():
         ("valve 99", "Valve 999 is open, and valve 1.99.", False),
         ("valve 99", "The pump weighs 99 kg.", False),
         ("error 7", "signal(7): an error is told", False),
+        ("click.confirm", "def confirm(text: str)\nclick/termui.py", True),
+        ("click.confirm", "Ask twice.\nconfirm\nclick/termui.py", True),
+        ("click.confirm", "def confirm(text: str)\nhttpx/_api.py", False),
+        ("click.confirm", "Whether users of click confirm it.", False),
+        ("limits.conf", "limits: none. conf: all.", False),
         ("http3", "\u4f7f\u7528http3\u534f\u8bae", True),
     ],
 )

@@ -687,10 +687,32 @@ def test_json_lines_without_a_text_are_rows_of_one_document(tmp_path: Path, sett
 
 
 @pytest.mark.parametrize(
+    ("file", "text", "title"),
+    [
+        ("click/types.py", "LIMIT = 1\n", "click/types.py"),
+        ("click/src/index.ts", "const LIMIT = 1;\n", "click/src/index.ts"),
+        ("click/CHANGELOG.md", "# Changelog\n\n## 2.0\n\nDrops old pythons.\n", "click Changelog"),
+        ("click/README", "Asks users for confirmation.\n", "click README"),
+        ("docs/click-CHANGES.md", "# Changes\n\nDrops old pythons.\n", "click-CHANGES Changes"),
+        ("click/CHANGELOG.md", "# What click does anew\n\nIt asks.\n", "What click does anew"),
+    ],
+)
+def test_code_and_what_every_package_has_is_called_with_its_folder(
+    tmp_path: Path, settings: Settings, file: str, text: str, title: str
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (document,) = many(path, settings)
+    assert isinstance(document, LoadedDocument)
+    assert document.title == title
+
+
+@pytest.mark.parametrize(
     ("name", "data", "title"),
     [
         ("harbour.md", b"# The harbour\n\nSeals rest on the pier.\n", "The harbour"),
-        ("changelog", b"Seals rest on the pier.\n", "changelog"),
+        ("piers.txt", b"Seals rest on the pier.\n", "piers"),
         ("pier.log", b"Seals rest on the pier.\n", "pier.log"),
         ("seals.json", b'[{"id": "s1", "text": "Seals rest on the pier."}]', "s1"),
         (

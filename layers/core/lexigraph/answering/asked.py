@@ -108,6 +108,11 @@ _VERB_OR_PLURAL = re.compile(
     r"(?:chang|control|find|flow|forc|influenc|limit|need|print|result|return|run|set|show|start|stop|support|turn|us|work)e?s",
     re.IGNORECASE,
 )
+# LIMIT = 10, pub const LIMIT: u32 = 10, #define LIMIT 10
+_DECLARED = re.compile(
+    r"^(?:#[ \t]*define[ \t]+(?=\w+[ \t])|(?:[a-z]{2,12}[ \t]+){0,4}(?=\w+[ \t]*(?:=(?!=)|:[^=\n]{0,80}=(?!=))))(\w+)",
+    re.MULTILINE,
+)
 _DASHED = re.compile(r"\S{2,80}(?= [-\u2013\u2014] )")  # the term of an item: ReadonlyDeep - a type of ...
 _SIGNATURE = re.compile(r"(?<=\w)[(\[<=].*", re.DOTALL)  # fs.rm(path[, options]), --size=MB: what stands behind a name
 # what a question may say beside a name: What does the option X do?
@@ -214,7 +219,7 @@ class Asked:
         return bool(self.identifiers) and held >= _NEARLY_ALL and self.identified(c) == 1.0
 
     def is_defined_by(self, c: Candidate) -> bool:
-        """Tell whether a statement stands below a term or signature that has an identifier of the question."""
+        """Tell whether a statement stands below a term or signature that has an identifier of the question, or sets it."""
         return bool(self.identifiers) and share_held(self.identifiers, " ".join(_terms(c))) > 0
 
     def belongs(self, c: Candidate) -> bool:
@@ -226,7 +231,9 @@ class Asked:
         return self.for_an_envelope and c.is_envelope and self.mass(c.about) >= _NEARLY_ALL * self.mass(self.worth.keys())
 
     def is_set_by(self, c: Candidate) -> bool:
-        """Tell whether a statement stands below a setting or function that the question names."""
+        """Tell whether a statement stands below a setting or function that the question names, or is its value."""
+        if not self.identifiers.isdisjoint(name.casefold() for name in _declared(c)):
+            return True
         if not self.settings:
             return False
         return not self.settings.isdisjoint(name for term in _terms(c) for name in _NAMED_ALONE.findall(term))
@@ -332,10 +339,17 @@ def _settings(question: str, found: Sequence[Candidate]) -> frozenset[str]:
 
 
 def _terms(c: Candidate) -> list[str]:
-    """Return the terms, headings and signatures that a statement stands below."""
+    """Return the terms, headings and signatures that a statement stands below, of code what it declares."""
+    if c.citation.kind == "code":
+        return _declared(c)
     *above, said = (c.citation.resolved or c.citation.text).split(": ")
     dashed = _DASHED.match(said)
     return [term for term in (*above, dashed[0] if dashed else "") if 0 < len(term) <= _OF_A_TERM]
+
+
+def _declared(c: Candidate) -> list[str]:
+    """Return the constants that code declares where its lines begin; nothing of other statements."""
+    return _DECLARED.findall(c.citation.text) if c.citation.kind == "code" else []
 
 
 def _acronyms(words: Iterable[str]) -> list[str]:

@@ -59,7 +59,7 @@ class Candidate:
 
     @property
     def whole(self) -> str:
-        """All that it says, as the document has it and so that it stands alone, and what its source is called."""
+        """All that it says, as the document has it and so that it stands alone, its heading and the names of its source."""
         return f"{self.citation.text}\n{self.citation.resolved}\n{self.heading}\n{self.called}"
 
     @property

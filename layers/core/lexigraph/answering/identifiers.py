@@ -13,6 +13,9 @@ _IDENTIFIER = re.compile(
     r"(?=.*\d)(?=.*[^\W\d]).*|.*\w[_/=]\w.*|-{1,2}\w.*|/\w.*|(?![A-Z][a-z])\w{2,}(?:\.\w{2,})*\.(?:\w{2,}|[a-z])|\d+(?:\.\d+){2,}",
     re.DOTALL,
 )
+# a member behind its owner; what ends so is a file
+_FILES = "conf|toml|yaml|json|html|java|properties|lock"
+_MEMBER = re.compile(rf"(?:\w+\.)*([^\W\d]\w+)\.(?!(?:{_FILES})\Z)([^\W\d]\w{{3,}})")
 _DECIMAL = re.compile(r"\d+\.\d+")  # behind another word it is a version: Git 2.30
 # one of several that are numbered: valve 17, exit code 4; a year is none, nor is the number of what follows: cost 4 euros
 _NUMBERED = re.compile(
@@ -43,7 +46,8 @@ def share_held(sought: Collection[str], text: str) -> float:
 @lru_cache(maxsize=1_024)
 def _standing(identifier: str) -> re.Pattern[str]:
     """Return what finds an identifier that is no part of another: ``2.30`` in ``v2.30.0``, not in ``2.30.9``; ``UTF-8`` in
-    ``utf_8``, too. What is named by a number stands where both words do: ``notes 76 and 77``.
+    ``utf_8``, too. What is named by a number stands where both words do: ``notes 76 and 77``; a member where its owner is
+    named and it is declared or called: ``click.confirm`` in ``def confirm(`` of click.
     """
     name, _, number = identifier.partition(" ")
     if number:
@@ -54,4 +58,9 @@ def _standing(identifier: str) -> re.Pattern[str]:
     begins = r"(?<![a-z0-9])(?<!\d\.)v?" if sought[0].isdecimal() else r"(?<![a-z0-9_-])" if sought[0] != "/" else ""
     ends = r"(?:\.0)*(?!\.?[0-9])" if sought[-1].isdecimal() else r"(?![a-z])"
     parts = map(re.escape, re.split(r"(?<=[^\W_])[-_](?=[^\W_])", sought))
-    return re.compile(begins + "[-_ ]".join(parts) + ends)
+    whole = begins + "[-_ ]".join(parts) + ends
+    if member := _MEMBER.fullmatch(sought):
+        owner, called = member.groups()
+        declared = rf"(?<![\w.]){called}(?: ?[(=]|\??:|\n|\Z)"
+        return re.compile(rf"(?s){whole}|\A(?=.*(?<![\w.]){owner}(?!\w))(?=.*{declared})")
+    return re.compile(whole)

@@ -14,7 +14,7 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import BufferedReader
 from itertools import islice
@@ -38,6 +38,7 @@ from lexigraph.ingestion.readers.records import (
     read_record,
     record_key,
 )
+from lexigraph.ingestion.readers.talk import slack_names
 from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput, reason_of
 from lexigraph.model.graph import Metadata, Scalar
@@ -91,6 +92,8 @@ FILE_TYPES = {
 }
 # of files that every package has: read whatever end their names have, README.Debian or COPYING.LIB
 _DOCUMENTS = frozenset("readme license licence copying copyright notice changelog changes news todo faq".split())
+_IN_EVERY = _DOCUMENTS | {"change log", "history", "release notes", "releases", "version history"}  # titles, too
+_OF_CODE = frozenset(["src", "lib", "dist", "source"])  # folders
 # whole names -> their types, for files whose names have no end
 FILE_NAMES = {
     **dict.fromkeys(
@@ -124,6 +127,8 @@ _OWN = "belongs to the stores: use another file"
 _PACKED = ".gz"  # a file is read as what it packs
 _SECTION = re.compile(r"\.[1-8](?:ssl|pm|perl|x|posix|p)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_USERS = "users.json"  # of an export of Slack
+_MOST_OF_USERS = 10_000_000  # bytes
 _CODE = frozenset({"source", "script", "settings"})
 _NAMED = _CODE | {"log"}  # types whose files are called by their whole names
 # where chunks may be cut, at least
@@ -142,12 +147,14 @@ class FileItem:
 
     A file of type ``jsonl`` or ``mbox`` holds many documents, one of type ``json`` may. ``metadata`` overrides the metadata
     in its documents and their ``file_name``, its ``title`` their titles; an empty ``title`` says that they have none.
+    ``users`` is the file that an export of Slack has above the folders of its channels, with the names of all.
     """
 
     path: Path
     uri: str
     type: str
     metadata: Metadata = field(default_factory=dict)
+    users: Path | None = None
 
     def marked(self, digest: str) -> str:
         """Return the hash of a document of this file, by that of its bytes: other metadata make another document."""
@@ -190,6 +197,7 @@ def scan(
     rejected for the reason that this returns, or passed over in a folder when that is empty.
     """
     seen: set[tuple[int, int]] = set()
+    exports: dict[Path, Path] = {}  # folders with a file of users -> that file
     # with the folder where it was found, its links followed: to follow those of every path anew takes most of the time
     pending: list[tuple[Path, Path | None]] = [(Path(path), None) for path in reversed(paths)]
     while pending:
@@ -209,6 +217,8 @@ def scan(
                 hidden = [name for name in names if name.startswith(".")]
                 if skipped is not None and (documents := sum(bool(known_type(name)) for name in hidden)):
                     skipped[_HIDDEN] += documents
+                if _USERS in names and shut(path / _USERS) is None:
+                    exports[real] = path / _USERS
                 pending += ((path / name, real) for name in names if name not in hidden)
             elif not type_ or not stat.S_ISREG(found.st_mode):
                 if named:
@@ -219,7 +229,7 @@ def scan(
             elif type_ in _CODE and not (named or found.st_size) and skipped is not None:  # as __init__.py is
                 skipped[_EMPTY] += 1
             else:
-                yield FileItem(path, real.as_uri(), type_)
+                yield FileItem(path, real.as_uri(), type_, users=exports.get(folder.parent) if folder else None)
             seen.add((found.st_dev, found.st_ino))
         except OSError as error:
             if named or type_ or not isinstance(error, FileNotFoundError):
@@ -422,24 +432,53 @@ def _whole(item: FileItem, settings: Settings) -> Iterator[LoadedDocument | Reje
     with _opened(item, settings) as stream:
         raw = stream.read(settings.max_file_bytes + 1)
     data = _unpacked(raw, settings) if _is_packed(item) else raw
-    parsed = read_json(data, settings) if item.type == "json" else _readers()[item.type](data, settings)
+    parsed = read_json(data, settings, _names(item)) if item.type == "json" else _readers()[item.type](data, settings)
     if isinstance(parsed, list):
         numbered = ((n, json.dumps(v, sort_keys=True).encode(), v) for n, v in enumerate(parsed, 1))
         yield from _each(item, settings, "item", numbered)
     else:
+        parsed = replace(parsed, title=_telling(parsed.title, item))
         yield _document(item, parsed, item.uri, data, _title(item), settings, digest=_hash(raw))
 
 
 def _title(item: FileItem) -> str:
-    """Return what a document is called whose text says no title: its file, code by its whole name; of a file that has a day
-    for its name, as talks are exported, its folder too.
+    """Return what a document is called whose text says no title: its file; code by its whole name, below its folder; of a
+    file that has a day for its name, as talks are exported, its folder too.
     """
-    name = Path(_shown(item.path)).name
-    named = Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+    named = _file_name(item)
     if item.type == "json" and _DAY.fullmatch(named.stem):
-        folder = unquote(item.uri).rpartition("/")[0].replace(":", "/").rpartition("/")[2]
-        return f"{folder} {named.stem}".strip()
-    return named.name if item.type in _NAMED else named.stem
+        return f"{_folder(item).rpartition('/')[2]} {named.stem}".strip()
+    if item.type in _CODE:
+        return f"{_folder(item)}/{named.name}".lstrip("/")
+    return named.name if item.type in _NAMED else _telling(named.stem, item)
+
+
+def _telling(title: str, item: FileItem) -> str:
+    """Return a title with what its file or folder is called where it is one that every package has: ``click Changelog``."""
+    stem = _file_name(item).stem
+    owner = _folder(item).rpartition("/")[2] if stem.casefold() in _IN_EVERY else stem
+    return f"{owner} {title}".strip() if title.casefold() in _IN_EVERY and owner != title else title
+
+
+def _file_name(item: FileItem) -> Path:
+    name = Path(_shown(item.path)).name
+    return Path(name[: -len(_PACKED)] if _is_packed(item) else name)
+
+
+def _folder(item: FileItem) -> str:
+    """Return the folder of a file, below the one above it where its own name tells nothing: ``click/src``."""
+    above = unquote(item.uri).rpartition("/")[0].replace(":", "/").split("/")
+    telling = next((n for n in range(len(above) - 1, 0, -1) if above[n] not in _OF_CODE), len(above) - 1)
+    return "/".join(above[telling:])
+
+
+def _names(item: FileItem) -> dict[str, str]:
+    """Return the names of users by their ids."""
+    try:
+        small = item.users is not None and item.users.is_file() and item.users.stat().st_size <= _MOST_OF_USERS
+        return slack_names(parse_json(item.users.read_bytes())) if item.users and small else {}
+    except (OSError, InvalidInput):
+        return {}
 
 
 def _is_packed(item: FileItem) -> bool:

@@ -84,13 +84,14 @@ SPARE
 
 def test_definitions_are_sections_their_documentation_is_text_and_their_code_one_block(tmp_path: Path) -> None:
     document = read(tmp_path, "crane.py", PYTHON)
-    assert document.title == "crane.py"
+    assert document.title == f"{tmp_path.name}/crane.py"
     assert document.metadata["file_type"] == "source"
     assert parts(document) == [
         ("boilerplate", (), "Copyright 2026 The Harbour Authors\nSPDX-License-Identifier: Apache-2.0"),
         ("paragraph", (), "Cranes of the harbour."),
         ("paragraph", (), "They lift what boats bring."),
-        ("code", (), "import os\n\nLIMIT = 20"),
+        ("code", (), "import os"),
+        ("code", (), "LIMIT = 20"),
         ("paragraph", ("Crane",), "What lifts crates."),
         ("code", ("Crane",), "@dataclass\nclass Crane:\n\n    load: int = 0"),
         ("paragraph", ("lift",), "Nobody may stand below."),
@@ -264,3 +265,33 @@ def test_settings_stand_in_the_section_of_their_file(tmp_path: Path) -> None:
 def test_configuration_in_braces_is_read_as_source_code(tmp_path: Path) -> None:
     document = read(tmp_path, "a.conf", "server {\n    port 80;\n}\n\n# Log\nmode strict\n")
     assert outline(document) == [()]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "blocks"),
+    [
+        (
+            "limits.py",
+            'import os\nfrom a import B\n\nRETRIES: int = 0\nNAMES = (\n    "a",\n)\nlog = get()\n\n# bytes\nCHUNK = 10\n',
+            ["import os\nfrom a import B", 'RETRIES: int = 0\nNAMES = (\n    "a",\n)', "log = get()", "# bytes\nCHUNK = 10"],
+        ),
+        (
+            "limits.h",
+            "#ifndef LIMITS_H\n#include <a.h>\n\n#define LIMIT_OK  0\n#define LIMIT_ERR (-1)\n\nint run(int a);\n#endif\n",
+            [
+                "#ifndef LIMITS_H\n#include <a.h>",
+                "#define LIMIT_OK  0\n#define LIMIT_ERR (-1)",
+                "int run(int a);\n#endif",
+            ],
+        ),
+        (
+            "limits.rs",
+            "use std::io;\n\npub const RETRIES: u32 = 3;\n",
+            ["use std::io;", "pub const RETRIES: u32 = 3;"],
+        ),
+    ],
+)
+def test_constants_stand_apart_from_imports_each_run_of_them_a_block(
+    tmp_path: Path, name: str, code: str, blocks: list[str]
+) -> None:
+    assert of_role(read(tmp_path, name, code), "code") == blocks

@@ -107,6 +107,11 @@ def add_html(builder: TextBuilder, fragment: str) -> None:
     _Walk(builder, _DROPPED).over(parse(fragment))
 
 
+def plain_lines(fragment: str) -> str:
+    """Return what a fragment of HTML says, each block of it on a line."""
+    return _lines(parse(fragment)) if fragment.strip() else ""
+
+
 def parse(text: str) -> Any:
     """Return the root of a page without what it hides. Raise ``InvalidInput`` when it nests more than 500 elements."""
     from lxml import etree

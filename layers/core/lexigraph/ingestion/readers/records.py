@@ -8,7 +8,7 @@ from typing import Any
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_length, check_parts, one_line, too_many
 from lexigraph.ingestion.readers.plain.reader import add_plain
-from lexigraph.ingestion.readers.talk import is_talk, read_talk
+from lexigraph.ingestion.readers.talk import read_talk
 from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
@@ -37,13 +37,16 @@ class Record:
     untitled: bool = False
 
 
-def read_json(data: bytes, settings: Settings) -> Parsed | list[Any]:
-    """Read a JSON file: one document, or the list of records that it is, to be read one by one by :func:`read_record`."""
+def read_json(data: bytes, settings: Settings, names: Mapping[str, str] | None = None) -> Parsed | list[Any]:
+    """Read a JSON file: one document, or the list of records that it is, to be read one by one by :func:`read_record`.
+
+    ``names`` are those of users of Slack by their ids.
+    """
     text, encoding = decode(data)
     check_values(text, settings)
     value = parse_json(text)
-    if is_talk(value):
-        return read_talk(value, settings)
+    if talk := read_talk(value, settings, names or {}):
+        return talk
     if isinstance(value, list) and any(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
         return value
     if isinstance(value, dict) and isinstance(value.get("text"), str) and value["text"].strip():

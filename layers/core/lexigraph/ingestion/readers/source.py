@@ -42,6 +42,11 @@ _MEMBER = re.compile(
     r"(?:([\w$]+)[?!]?\s*(?:\(|:(?!:))|(?:[\w<>,:*&\[\]]+\s+){1,3}[*&]*([\w$:]+)\s*[;=(\[])",
     re.IGNORECASE,
 )
+# LIMIT = 10, static final int LIMIT = 10; and #define LIMIT 10
+_CONSTANT = re.compile(
+    rf"(?:{_MODIFIERS}(?:[\w<>\[\]]{{1,40}}\s+)?(?=[A-Z][A-Z0-9_]{{2,80}}(?:\s*:[^=]{{1,80}})?\s*[:?+]?=(?!=))"
+    r"|#[ \t]{0,9}define[ \t]+(?=\w+[ \t]+\S))([A-Z]\w+)"
+)
 _DOCUMENTS = re.compile(r"\s*(?:/\*[*!]|//[/!])")
 _SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
 _KEYWORD = r"(?!(?:else|try|finally|except|default|public|private|protected|do|then)\b)"
@@ -75,11 +80,12 @@ _TOP = -2  # level of definitions: above whatever headings a comment has
 
 @dataclass(slots=True)
 class _Unit:
-    """Lines that belong together: a definition with the comment above it, or what stands between two."""
+    """Lines that belong together: a definition with the comment above it, constants, or what stands between two."""
 
     name: str = ""
     comment: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    constants: bool = False
 
 
 def read_source(data: bytes, settings: Settings) -> Parsed:
@@ -200,9 +206,16 @@ def _units(lines: Sequence[str]) -> Iterator[_Unit]:
                 yield unit
             unit = _Unit(name, [x for x in above if not _DECORATOR.match(x.strip())], [*own, line])
             above = []
+        elif begins and _CONSTANT.match(bare):
+            if above or not (unit.constants and lines[at - 1]):
+                if any(unit.lines):
+                    yield unit
+                unit = _Unit(constants=True)
+            unit.lines += [*above, line]
+            above = []
         else:
-            apart = begins and unit.name and not _CLOSER.match(bare) and not lines[at - 1]
-            if apart:
+            parted = unit.constants or (unit.name and not lines[at - 1])
+            if begins and parted and not _CLOSER.match(bare):
                 yield unit
                 unit = _Unit()
             unit.lines += [*above, line]

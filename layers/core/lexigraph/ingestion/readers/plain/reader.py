@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lexigraph.ingestion.readers.chat import read_chat
 from lexigraph.ingestion.readers.fields import leading_fields, paragraphs, title_of
 from lexigraph.ingestion.readers.hyphens import rejoin
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder, check_text, clean, one_line
@@ -31,6 +32,8 @@ def read_text(data: bytes, settings: Settings) -> Parsed:
     check_text(text, settings)
     builder = TextBuilder(settings)
     whole = text.replace("\r\n", "\n").replace("\r", "\n")
+    if chat := read_chat(whole, settings):
+        return chat
     told, below = add_fields(builder, whole)
     text, furniture = without_breaks(rejoin(below))
     runs = parted(list(runs_of(clean(text))))
