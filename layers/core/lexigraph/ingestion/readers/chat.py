@@ -15,9 +15,8 @@ _LINE = re.compile(
 _WHO = re.compile(r"(?:~\s)?([^:\n]{1,60}): (?=\S)")
 _MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # directions of writing
 _BY_PROGRAM = "\u200e"
-_NOTICE = re.compile(
-    rf"{_BY_PROGRAM}.*|<[^<>\n]{1, 60}>", re.DOTALL
-)  # written by the program: what is left out, deleted, called
+# written by the program: what is left out, deleted, called
+_NOTICE = re.compile(rf"{_BY_PROGRAM}.*|<[^<>\n]{{1,60}}>", re.DOTALL)
 _EDITED = re.compile(r"\s*\u200e?<[^<>\n]{1,60}>$")
 _LEAST_LINES = 3
 _FENCE = "```"
