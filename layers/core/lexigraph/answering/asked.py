@@ -258,7 +258,8 @@ class Asked:
         """
         if not self.settings and not self.identifiers:
             return False
-        words = self.worth.keys() - _KINDS
+        values = (one.partition("=")[2] for one in self.identifiers if one.startswith("-"))
+        words = self.worth.keys() - _KINDS - set(stems(" ".join(values), self.language))
         terms = (*_terms(c), c.heading.rpartition(" > ")[2])
         named = (frozenset(stems(_SIGNATURE.sub("", term), self.language)) for term in terms)
         return any(name and words == name - _KINDS for name in named)

@@ -46,17 +46,21 @@ def share_held(sought: Collection[str], text: str) -> float:
 @lru_cache(maxsize=1_024)
 def _standing(identifier: str) -> re.Pattern[str]:
     """Return what finds an identifier that is no part of another: ``2.30`` in ``v2.30.0``, not in ``2.30.9``; ``UTF-8`` in
-    ``utf_8``, too. What is named by a number stands where both words do: ``notes 76 and 77``; a member where its owner is
-    named and it is declared or called: ``click.confirm`` in ``def confirm(`` of click.
+    ``utf_8``, too; ``--color=always`` in ``--color=<never|always>``. What is named by a number stands where both words do:
+    ``notes 76 and 77``; a member where its owner is named and it is declared or called: ``click.confirm`` in
+    ``def confirm(`` of click.
     """
     name, _, number = identifier.partition(" ")
     if number:
         return re.compile(
             rf"(?s)\A(?=.*(?<!\w){name[: max(3, len(name) - 1)]})(?=.*(?<![\w.,])(?<!\w\(){number}(?![.,]?\w))"
         )
-    sought = re.sub(r"^v(?=\d)", "", identifier)
+    bare = re.sub(r"^v(?=\d)", "", identifier)
+    sought, _, value = bare.partition("=") if bare.startswith("-") else (bare, "", "")
     begins = r"(?<![a-z0-9])(?<!\d\.)v?" if sought[0].isdecimal() else r"(?<![a-z0-9_-])" if sought[0] != "/" else ""
-    ends = r"(?:\.0)*(?!\.?[0-9])" if sought[-1].isdecimal() else r"(?![a-z])"
+    ends = r"(?:\.0)*(?!\.?[0-9])" if sought[-1].isdecimal() else r"(?![a-z]|-[a-z])" if sought[0] == "-" else r"(?![a-z])"
+    if value := re.escape(value):  # --color=always, or where --color=<never|always> or --color=<mode> is told of
+        ends = rf"(?:(?:[= ]|=[<([{{][^\n]{{0,200}}?(?<!\w)){value}(?!\w)|=<\w+>)"
     parts = map(re.escape, re.split(r"(?<=[^\W_])[-_](?=[^\W_])", sought))
     whole = begins + "[-_ ]".join(parts) + ends
     if member := _MEMBER.fullmatch(sought):

@@ -161,6 +161,14 @@ def test_of_a_page_that_leads_to_another_at_once_nothing_is_said(head: str, role
     assert {role for role, _, _ in placed(read(page))} == roles
 
 
+def test_a_heading_of_a_table_of_contents_is_above_nothing_else() -> None:
+    page = (
+        "<h1>kiln-fire</h1><h2>Table of contents</h2><ul><li><a href='#use'>Use</a></li><li><a href='#see'>See</a></li>"
+        "<li><a href='#end'>End</a></li></ul><h3 id='use'>Use</h3><p>Heats the kiln to the temperature of a cone.</p>"
+    )
+    assert [b.headings for b in read(page).blocks if b.role == "paragraph"] == [("kiln-fire", "Use")]
+
+
 def test_a_list_of_links_to_other_places_is_no_table_of_contents() -> None:
     links = "".join(f"<li><a href='https://{n}.example/'>{n}</a></li>" for n in ("Delft", "Sèvres", "Meissen"))
     page = read(f"<h1>Makers</h1><p>{'A long text about those who make pots. ' * 9}</p><ul>{links}</ul>")

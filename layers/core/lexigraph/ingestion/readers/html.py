@@ -46,6 +46,7 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidde
 _FRAME = frozenset({"aside", "footer"})  # around the content, unless they are within it
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗"})
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n\s*")
+_CONTENTS = re.compile(r"(?:table of )?contents:?|(?:on|in) this (?:page|article|section):?", re.IGNORECASE)
 _FOOT = re.compile(r"(?:copyright\b|©|\(c\)\s).{0,120}|(?:table of )?contents:?", re.IGNORECASE | re.DOTALL)
 _NUMBERING = re.compile(r"(?:\d+[.)])+\d*|[-*•▪]")
 _CALL = re.compile(r"[\w.:]+\([^()]*\)(?:\s*->.*)?")
@@ -270,7 +271,10 @@ class _Walk:
         self._bare_term()
         if level:
             self._level = level
-            self._builder.heading(level, _text(tag))
+            if _CONTENTS.fullmatch(said := _text(tag)):
+                self._builder.add(said, BOILERPLATE)  # what follows below it is no part of it
+            else:
+                self._builder.heading(level, said)
         elif len(tag) == 0 and self._letters * _MOST < len(tag.text or "") > _TYPED_LETTERS:
             self._add_typed(tag)
         elif not _NUMBERS.fullmatch(code := _code(tag)):  # numbers of the lines beside
