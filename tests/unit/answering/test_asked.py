@@ -105,9 +105,10 @@ def test_bytes_that_are_written_and_an_authority_have_no_author(results):
     assert asked("Who wrote moor?", results, ("moor.md", said, 0.9)).missing == ("wrote",)
 
 
+@pytest.mark.parametrize("told", ["New in version 3.11.", "Added in: v3.11.0", "Version: v3.11; Changes: Added in: v3.11"])
 @pytest.mark.parametrize("question", ["When was moor added?", "In which version was moor introduced?"])
-def test_when_a_thing_was_added_is_answered_by_the_version_that_it_is_new_in(results, question):
-    rows = [("moor.md", "New in version 3.11.", 0.9), ("moor.md", "It moors boats.", 0.8)]
+def test_when_a_thing_was_added_is_answered_by_the_version_that_it_is_new_in(results, question, told):
+    rows = [("moor.md", told, 0.9), ("moor.md", "It moors boats.", 0.8)]
     found = candidates(results(*rows))
     assert asked(question, results, *rows).missing == ()
     assert [read(question, found).is_answered_by(c) for c in found] == [True, False]

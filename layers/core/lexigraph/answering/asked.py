@@ -29,9 +29,10 @@ _FOR_A_TIME = re.compile(
     re.IGNORECASE,
 )
 _FOR_A_RELEASE = re.compile(
-    r"\bwhen\b.*\b(?:added|changed|deprecated|introduced|removed)\b|\b(?:which|what) (?:version|release)\b", re.IGNORECASE
+    r"\bwhen\b.*\b(?:added|changed|deprecated|introduced|removed)\b|\b(?:since when|(?:which|what) (?:version|release))\b",
+    re.IGNORECASE,
 )
-_RELEASE = re.compile(r"\b(?:version|release|since|in) v?\d+\.\d", re.IGNORECASE)
+_RELEASE = re.compile(r"\b(?:version|release|since|in):? v?\d+\.\d", re.IGNORECASE)
 _FOR_WORDS_OF = re.compile(
     r"\bwhat (?:did|does|do|has|have|had)\b.*\b(?:sa(?:y|id)|wr(?:ite|itten|ote)|th(?:ink|ought)|t(?:ell|old)"
     r"|(?:announce|answer|ask|explain|mention|propose|recommend|repl(?:y|i)|report|suggest)(?:e?d)?)\b",

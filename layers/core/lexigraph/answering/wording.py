@@ -7,9 +7,8 @@ from lexigraph.retrieval.stages import text
 # who wrote a thing is told as "AUTHORS", "written by" or the first field of an e-mail; bytes that are written, and an
 # authority, have no author
 _AUTHORSHIP = re.compile(r"\b(?:wrote|written by|authors?|authored)\b|^From:(?= [^\n]*@)", re.IGNORECASE)
-# what was added or introduced is told as "New in version 3.11"
-_ADDITION = re.compile(r"\bnew in (?=(?:version|release)\b)", re.IGNORECASE)
-
+# what was added or introduced is told as "New in version 3.11" or "Added in: v3.11"
+_ADDITION = re.compile(r"\b(?:new|added) in:? (?=(?:version|release)\b|v?\d+\.\d)", re.IGNORECASE)
 # founded is not found, but established
 _FOUNDING = re.compile(r"\b(?:founded|founding|founders?)\b", re.IGNORECASE)
 
@@ -17,4 +16,4 @@ _FOUNDING = re.compile(r"\b(?:founded|founding|founders?)\b", re.IGNORECASE)
 def stems(words: str, language: str | None = None) -> list[str]:
     """Return the stems of the content words of a text in order, as :func:`lexigraph.retrieval.stages.text.stems` does."""
     told = _AUTHORSHIP.sub("authorship", _FOUNDING.sub("established", words))
-    return text.stems(_ADDITION.sub("added introduced ", told), language)
+    return text.stems(_ADDITION.sub("added introduced version ", told), language)
