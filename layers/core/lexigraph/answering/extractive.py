@@ -50,7 +50,7 @@ _LONGEST_HINT = 300  # characters
 _TICKS = re.compile("`+")
 _CELL = re.compile(r"[^:;]{1,80}: ")
 # of what is described: a parameter, what is returned, since when there is; name <Type> ..., Returns: ..., Added in: ...
-_DETAIL = re.compile(r"(?:\.{3})?[\w.]+ <|\w+(?: \w+)?: ")
+_DETAIL = re.compile(r"(?:(?:\.{3})?[\w.]+ )?<\w|\w+(?: \w+)?: ")
 _LEFT_OUT = "\u2026"
 # of sentences in any script, then what may stand behind them
 _ENDS = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a\u061f\u06d4\u0964")
@@ -329,7 +329,7 @@ class _Selection:
 def _tells(c: Candidate) -> bool:
     """Tell whether a statement says something of what it stands below, or leads to code that does; no row, no detail."""
     if c.citation.kind == "code":
-        return bool(c.citation.resolved) and not _heading(c).endswith(":")
+        return bool(c.citation.resolved) and not c.citation.resolved.removesuffix(c.citation.text).rstrip().endswith(":")
     return c.citation.kind == "prose" and not _DETAIL.match(c.citation.text)
 
 
