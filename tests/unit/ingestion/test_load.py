@@ -709,6 +709,23 @@ def test_code_and_what_every_package_has_is_called_with_its_folder(
 
 
 @pytest.mark.parametrize(
+    ("uri", "title"),
+    [
+        ("upload://default/README", "README"),
+        ("upload://default/click/README", "click README"),
+        ("s3://papers/acme/default/README", "README"),
+        ("s3://papers/acme/default/click/README", "click README"),
+    ],
+)
+def test_a_namespace_is_no_folder(tmp_path: Path, settings: Settings, uri: str, title: str) -> None:
+    path = tmp_path / "README"
+    path.write_text("Asks users for confirmation.\n")
+    (document,) = load(FileItem(path, uri, "txt"), settings)
+    assert isinstance(document, LoadedDocument)
+    assert document.title == title
+
+
+@pytest.mark.parametrize(
     ("name", "data", "title"),
     [
         ("harbour.md", b"# The harbour\n\nSeals rest on the pier.\n", "The harbour"),

@@ -93,6 +93,7 @@ FILE_TYPES = {
 # of files that every package has: read whatever end their names have, README.Debian or COPYING.LIB
 _DOCUMENTS = frozenset("readme license licence copying copyright notice changelog changes news todo faq".split())
 _IN_EVERY = _DOCUMENTS | {"change log", "history", "release notes", "releases", "version history"}  # titles, too
+_ABOVE = {"upload": 1, "s3": 3}  # what stands before the folders of a file: its namespace; its bucket, tenant and namespace
 _OF_CODE = frozenset(["src", "lib", "dist", "source"])  # folders
 # whole names -> their types, for files whose names have no end
 FILE_NAMES = {
@@ -466,10 +467,14 @@ def _file_name(item: FileItem) -> Path:
 
 
 def _folder(item: FileItem) -> str:
-    """Return the folder of a file, below the one above it where its own name tells nothing: ``click/src``."""
-    above = unquote(item.uri).rpartition("/")[0].replace(":", "/").split("/")
+    """Return the folder of a file, below the one above it where its own name tells nothing: ``click/src``.
+
+    A namespace is none, nor is what stands above it.
+    """
+    scheme, _, place = unquote(item.uri).rpartition("/")[0].partition("://")
+    above = (place or scheme.replace(":", "/")).split("/")[_ABOVE.get(scheme, 0) :]
     telling = next((n for n in range(len(above) - 1, 0, -1) if above[n] not in _OF_CODE), len(above) - 1)
-    return "/".join(above[telling:])
+    return "/".join(above[max(telling, 0) :])
 
 
 def _names(item: FileItem) -> dict[str, str]:
