@@ -32,9 +32,10 @@ from lexigraph.model.filters import parse_filter
 from lexigraph.model.names import LONGEST
 from lexigraph.retrieval.recall.args import RecallArgs
 
-_ABOUT = """Search over documents stored as a lexical graph. Start with `query`, which answers with citations; the search tools
-return ranked statements with their reasons to read yourself, `traversal` first. `hm_recall` finds entities, statements and
-topics close to the session so far. Only `hm_recall` remembers earlier calls: put names for "it" and "they" in a question."""
+_ABOUT = """Search over documents stored as a lexical graph. Start with `query`, which answers with citations. The search
+tools return ranked statements with their reasons, to read yourself; `traversal` first. `hm_recall` finds entities,
+statements and topics close to the session so far. Only it remembers earlier calls: put names for "it" and "they" in a
+question."""
 _TOOLS = {
     "traversal": "Find statements by search and graph traversal, also over several documents: the search to begin with.",
     "semantic-guided": "Find single statements by meaning and keywords, with beam search over the graph.",
