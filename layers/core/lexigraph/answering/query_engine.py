@@ -472,6 +472,9 @@ def _told(
                 texts.append(text)
                 yield text
     except ModelUnavailable as error:
+        if isinstance(error, ReplyCut) and not texts and (text := reader.feed(error.text[: prompt.max_chars])):
+            texts.append(text)
+            yield text
         if not texts:
             raise
         broken = Notice(_CUT if isinstance(error, ReplyCut) else "model_unavailable", str(error))
