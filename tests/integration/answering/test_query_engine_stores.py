@@ -95,6 +95,13 @@ def test_whether_there_is_an_answer_does_not_hang_on_how_much_is_shown(connectio
         assert judged(question, **limit) == judged(question)
 
 
+@pytest.mark.parametrize("kind", ["traversal", "hybrid"])
+def test_what_a_model_is_shown_leaves_room_in_its_window_for_conversation_and_answer(connection, kind):
+    args = {"model_window": 4_000, "max_answer_tokens": 1_000, "embedder": WordEmbedder(), "settings": Settings()}
+    asked = LexicalGraphQueryEngine.for_retriever(kind, connection, connection, llm=Reader(), **args)
+    assert asked.args.room("word " * 600) == 0.9 * 4_000 - 1_000 - 600
+
+
 def test_another_tenant_gets_nothing(connection):
     response = engine(connection).query("Who owns Tidewater?", tenant="other")
     assert (response.response, response.citations) == (prompts.NOTHING_FOUND, ())

@@ -241,17 +241,18 @@ class LexicalGraphQueryEngine:
         embedder = embedder or make_embedder(settings)
         model = language_model(llm, settings)
         mine = {name: args.pop(name) for name in names_of(AnswerArgs) if name in args and name not in SHARED}
+        room = args
         make = partial(make_retriever, kind) if isinstance(kind, str) else kind
         graph = GraphStoreFactory.for_graph_store(graph_store)
         if isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, StatementRetriever)):
-            args = with_room(args, model, mine.get("model_window", settings.model_window))
+            room = with_room(args, model, mine.get("model_window", settings.model_window))
         retriever = make(
             graph,
             VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
             embedder=embedder,
             llm=model,
             settings=settings,
-            **args,
+            **room,
         )
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
         mine.setdefault("model_window", settings.model_window)
