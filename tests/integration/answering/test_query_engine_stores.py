@@ -12,6 +12,7 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 
 from lexigraph import LexicalGraphQueryEngine
 from lexigraph.answering import prompts
+from lexigraph.answering.judgement import CALIBRATED
 from lexigraph.inference.llama_index import LlamaIndexLLM
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.filters import MetadataFilter
@@ -77,7 +78,11 @@ def test_an_answer_cites_the_documents_of_a_chain_at_their_places(connection):
 
 @pytest.mark.parametrize("name", ["traversal", "semantic-guided", "hybrid", "multidoc", "fused"])
 @pytest.mark.parametrize("limit", [{"max_search_results": 1}, {"max_context_tokens": 5}, {"max_statements_per_topic": 1}])
-def test_whether_there_is_an_answer_does_not_hang_on_how_much_is_shown(connection, name, limit):
+@pytest.mark.parametrize("by_likeness", [False, True])
+def test_whether_there_is_an_answer_does_not_hang_on_how_much_is_shown(connection, name, limit, by_likeness, monkeypatch):
+    if by_likeness:
+        monkeypatch.setitem(CALIBRATED, "words", CALIBRATED["minilm"])
+
     def judged(question: str, **args: Any) -> tuple[float, bool]:
         engine = LexicalGraphQueryEngine.for_retriever(
             name, connection, connection, embedder=WordEmbedder(), llm="none", tenant="acme", settings=Settings(), **args
@@ -85,8 +90,16 @@ def test_whether_there_is_an_answer_does_not_hang_on_how_much_is_shown(connectio
         answer = engine.query(question)
         return answer.confidence, answer.answerable
 
-    for question in ("Who leads the team that owns Tidewater?", "Which lift is in the city of Lyon?"):
+    asked = ("Who leads the team that owns Tidewater?", "Which lift is in the city of Lyon?", "What did Tidewater replace?")
+    for question in asked:
         assert judged(question, **limit) == judged(question)
+
+
+@pytest.mark.parametrize("kind", ["traversal", "hybrid"])
+def test_what_a_model_is_shown_leaves_room_in_its_window_for_conversation_and_answer(connection, kind):
+    args = {"model_window": 4_000, "max_answer_tokens": 1_000, "embedder": WordEmbedder(), "settings": Settings()}
+    asked = LexicalGraphQueryEngine.for_retriever(kind, connection, connection, llm=Reader(), **args)
+    assert asked.args.room("word " * 600) == 0.9 * 4_000 - 1_000 - 600
 
 
 def test_another_tenant_gets_nothing(connection):

@@ -1,6 +1,7 @@
 """The tools of the Model Context Protocol, by the official client: over HTTP with a key, and over stdio."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,20 @@ def test_the_retrievers_and_recall_are_tools(api: Api) -> None:
     for (name, _), result in zip(asked, results, strict=False):
         assert "Ines Calloway" in json.dumps(result.structured_content), name
     assert results[-1].structured_content["nodes"]
+
+
+def test_a_model_reads_each_statement_once_and_the_sources_that_are_cited(api: Api) -> None:
+    question = {"question": "Who leads the Heron Team?"}
+    calls = [(name, question) for name in sorted(TOOLS - {"hm_recall", "query"})]
+    _, (*searches, answer) = over_http(api, api.key(), *calls, ("query", question))
+    for (name, _), result in zip(calls, searches, strict=True):
+        (content,) = result.content
+        assert json.loads(content.text) == result.structured_content, name
+        assert content.text.count(PAGES["Heron Team"]) == 1, name
+        assert len(content.text) < 1_500, name
+        assert all(s["reason"] for r in result.structured_content["results"] for s in r["statements"]), name
+    labels = re.findall(r"\[(S\d+)\]", answer.structured_content["answer"])
+    assert [source["label"] for source in answer.structured_content["sources"]] == labels
 
 
 def test_another_tenant_s_tools_find_nothing(api: Api) -> None:

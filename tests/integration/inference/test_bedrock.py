@@ -11,7 +11,7 @@ from botocore.validate import validate_parameters
 from lexigraph.inference.bedrock import BedrockEmbedder, BedrockLLM, BedrockReranker
 from lexigraph.inference.bedrock_client import BedrockClient
 from lexigraph.inference.factory import make_embedder, make_llm, make_reranker
-from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt, Reranker, Standing
+from lexigraph.inference.protocols import Embedder, LanguageModel, MalformedReply, Prompt, ReplyCut, Reranker, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 from lexigraph.settings import KNOWN_DIMENSIONS, load_settings
@@ -112,6 +112,18 @@ def test_converse_stream_comes_in_pieces(bedrock):
     assert list(model.stream(ASK)) == ["Lis", "bon", " — yes"]
     assert bedrock.server.requests[0]["operation"] == "converse-stream"
     assert bedrock.server.requests[0]["inferenceConfig"]["maxTokens"] == 50
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded"])
+def test_a_reply_that_ran_out_of_tokens_is_kept_and_says_so(bedrock, stop):
+    model = bedrock.answering(message("Lis", stop=stop), streamed(["L", "is"], stop=stop)).llm()
+    with pytest.raises(ReplyCut, match="cut off at 50 tokens") as caught:
+        model.complete(ASK)
+    assert caught.value.text == "Lis"
+    pieces = model.stream(ASK)
+    assert [next(pieces), next(pieces)] == ["L", "is"]
+    with pytest.raises(ReplyCut, match="cut off at 50 tokens"):
+        next(pieces)
 
 
 def test_structured_makes_the_model_call_a_tool_and_returns_its_input(bedrock):

@@ -66,6 +66,15 @@ def user(*asked: str) -> list[tuple[str, str]]:
         "Who may change it?",
         "Who took that decision?",
         "When was this option added?",
+        "And why?",
+        "Tell me more",
+        "How do I write one?",
+        "How do I do that?",
+        "How do I attach a file to it?",
+        "How to detach it?",
+        "Is that safe?",
+        "How is that different from a mount?",
+        "What happens if I remove it?",
     ],
 )
 def test_a_question_leans_when_nothing_in_it_can_be_what_its_pronoun_means(question: str) -> None:
@@ -77,6 +86,39 @@ def test_a_question_leans_when_nothing_in_it_can_be_what_its_pronoun_means(quest
 @pytest.mark.parametrize(
     "question",
     [
+        "Show me an example",
+        "What is the default value?",
+        "what's the default",
+        "Since which version?",
+        "The second one",
+        "What does the first one do?",
+        "Explain the third.",
+        "What is the difference?",
+        "Which is the most common?",
+        "That doesn't work.",
+    ],
+)
+def test_a_question_of_words_that_are_said_of_something_leans_and_is_not_what_the_next_one_is_about(question: str) -> None:
+    before = "How do I set up a loop device?"
+    assert complete(question, user(before)).text == f"set, loop device: {question}"
+    assert complete("How do I detach it?", user(before, question)).text == "set, loop device: How do I detach it?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is a default value?",
+        "What are options?",
+        "What is the default value of a loop device?",
+        "Which is faster, quicksort or mergesort?",
+        "How do I use an example configuration?",
+        "How do I attach a disk to a machine with a label on it?",
+        "How to check if a file exists and delete it?",
+        "Can I copy a file to a folder and open it?",
+        "On which port does Redis listen?",
+        "Without root, can I install packages?",
+        "for loops in Python",
+        "Thanks, that helps!",
         "What happens to a file if it is deleted?",
         "Why do pipes break when they are closed?",
         "How do processes close their pipes?",
@@ -111,6 +153,7 @@ def test_a_question_that_stands_alone_is_never_changed(question: str) -> None:
         ("Who leads the team that owns Tidewater?", "team, owns Tidewater"),
         ("Who Signs Ltd?", "Signs Ltd"),
         ("Who signs?", "signs"),
+        ("How does the event loop work?", "event loop"),
     ],
 )
 def test_what_somebody_does_is_not_carried_along_beside_what_it_is_done_to(before: str, subject: str) -> None:
@@ -131,6 +174,7 @@ def test_in_a_row_of_followups_the_last_question_that_stood_alone_tells_what_the
     assert told("What is Redis?", "Thank you!", "Who wrote it?") == "Redis: Who wrote it?"
     assert told("What is Redis?", "And the licence?", "How do I get it?") == "Redis, licence: How do I get it?"
     assert told("What is Redis?", "What about Neptune?", "And its port?", "Who wrote it?") == "Neptune: Who wrote it?"
+    assert told("What is Redis?", "Sorry, I meant the licence", "And why?") == "Redis, licence: And why?"
     assert told("How does Redis store lists?", "Who wrote it?", "And Neptune?") == "How does Neptune store lists?"
 
 
@@ -157,6 +201,13 @@ def test_in_a_row_of_followups_the_last_question_that_stood_alone_tells_what_the
         ("How do I set up a loop device?", "And for root?", "How do I set up a loop device for root?"),
         ("How do I set up a queue on Linux?", "And on Solaris?", "How do I set up a queue on Solaris?"),
         ("How do I set up a queue?", "How do I do that with zstore?", "How do I set up a queue with zstore?"),
+        ("How do I set up a queue on Linux?", "on Solaris?", "How do I set up a queue on Solaris?"),
+        ("How do I print a key?", "in hex please", "How do I print a key in hex?"),
+        ("How do I set up a queue?", "for large files?", "How do I set up a queue for large files?"),
+        ("Who maintains ledger?", "No, I meant zstore", "Who maintains zstore?"),
+        ("Who maintains ledger?", "ok, and zstore?", "Who maintains zstore?"),
+        ("What does ledger put do?", "What about zstore drop?", "What does zstore drop do?"),
+        ("What does put_row do with the key option?", "and order?", "What does put_row do with the order option?"),
     ],
 )
 def test_a_followup_that_names_its_own_subject_asks_the_question_before_about_that(
@@ -171,6 +222,7 @@ def test_a_followup_that_names_its_own_subject_asks_the_question_before_about_th
         ("Which port does Redis use?", "And the timeout?"),
         ("How does Redis keep memory low?", "And performance?"),
         ("How do I set up a loop device?", "What about Windows?"),
+        ("How do I start a new thread in Node.js?", "And cluster?"),
     ],
 )
 def test_what_is_like_nothing_in_the_question_before_is_asked_beside_it(before: str, question: str) -> None:

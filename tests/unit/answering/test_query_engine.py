@@ -17,6 +17,7 @@ from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailabl
 from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.graph import Source
 from lexigraph.model.results import Notice, ScoredStatement, SearchResult, SearchResults
+from lexigraph.model.tokens import count_tokens
 
 NEPTUNE = Source("source:1", "neptune.md", title="Neptune", metadata={"year": 2024})
 ATLAS = Source("source:2", "atlas.md", title="Atlas")
@@ -181,9 +182,21 @@ def test_a_long_conversation_leaves_less_room_for_statements():
     assert len(asked.query("What does Neptune support?", history=[("user", "word " * 2_900)]).sources) == 3
     room = {"model_window": 2_000, "complete_followups": False}
     asked = engine("Yes [S1].", results=(SearchResult(ATLAS, "", LONG, 0.9),), **room)
-    question, long = "What does Neptune support?", [("user", "word " * 300)]
+    question, long = "What does Neptune support?", [("user", "word " * 150)]
     alone, after = (len(asked.query(question, history=turns).sources) for turns in ((), long))
     assert 1 < after < alone < len(LONG)
+
+
+def test_of_a_conversation_longer_than_the_window_the_model_hears_the_end_and_that_is_said():
+    turns = [(role, f"turn {at} {'word ' * 400}") for at, role in enumerate(["user", "assistant"] * 10)]
+    asked = engine("Yes [S1].", model_window=4_096, complete_followups=False)
+    response = asked.query("What does Neptune support?", history=turns)
+    (prompt,) = asked.llm.prompts
+    heard = [content.split()[1] for _, content in prompt.history]
+    assert heard == ["18", "19"]
+    assert sum(map(count_tokens, [prompt.system, prompt.user, *(content for _, content in prompt.history)])) < 4_096 - 1_024
+    assert f"the last {len(heard)} of 20 turns" in {w.type: w.detail for w in response.warnings}["history_cut"]
+    assert asked.query("What does Neptune support?", history=turns[-2:]).warnings == ()
 
 
 def test_without_any_statement_the_model_is_not_even_asked():

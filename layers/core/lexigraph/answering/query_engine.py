@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate
 from typing import Annotated, Any, Self, TypeVar, cast
 
 from lexigraph.answering import asked as asking
@@ -98,12 +99,19 @@ class AnswerArgs(Args):
         taken = self.max_answer_tokens + sum(map(count_tokens, texts))
         return max(_LEAST_ROOM, int(_WINDOW_SHARE * self.model_window) - taken)
 
+    def heard(self, history: Sequence[tuple[str, str]], *texts: str) -> tuple[tuple[str, str], ...]:
+        """Return the newest turns that take at most half of what the answer and the other texts leave of the window."""
+        left = (int(_WINDOW_SHARE * self.model_window) - self.max_answer_tokens - sum(map(count_tokens, texts))) // 2
+        taken = accumulate(count_tokens(content) for _, content in reversed(history))
+        return tuple(history[len(history) - sum(tokens <= left for tokens in taken) :])
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A question after retrieval: all that answering needs. ``question`` is what was searched for.
 
-    ``cut`` is what was found and limits cut off.
+    ``history`` is what a model is told of the conversation, without the ``forgotten`` oldest turns. ``cut`` is what was
+    found and limits cut off.
     """
 
     tenant: Tenant
@@ -112,6 +120,7 @@ class _Asked:
     results: SearchResults
     external: tuple[ExternalText, ...]
     history: tuple[tuple[str, str], ...]
+    forgotten: int
     strict: bool
     began: float
     retrieved: float
@@ -241,17 +250,18 @@ class LexicalGraphQueryEngine:
         embedder = embedder or make_embedder(settings)
         model = language_model(llm, settings)
         mine = {name: args.pop(name) for name in names_of(AnswerArgs) if name in args and name not in SHARED}
+        room = args
         make = partial(make_retriever, kind) if isinstance(kind, str) else kind
         graph = GraphStoreFactory.for_graph_store(graph_store)
         if isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, StatementRetriever)):
-            args = with_room(args, model, mine.get("model_window", settings.model_window))
+            room = with_room(args, model, mine.get("model_window", settings.model_window))
         retriever = make(
             graph,
             VectorStoreFactory.for_vector_store(vector_store, embedding=_embedding_of(embedder)),
             embedder=embedder,
             llm=model,
             settings=settings,
-            **args,
+            **room,
         )
         mine.setdefault("max_answer_tokens", settings.answer_max_tokens)
         mine.setdefault("model_window", settings.model_window)
@@ -350,6 +360,7 @@ class LexicalGraphQueryEngine:
         cut = beyond(results, found, language)
         known = [*found, *cut]
         judgement = judge(asking.read(followup.text, known, results.entities), known, results.nearest, results.embedding)
+        heard = self.args.heard(turns, self.args.prompts.system, self.args.prompts.user, followup.text)
         sure = bool(found) and judgement.confidence >= self.args.min_confidence
         asked = _Asked(
             tenant=owner,
@@ -357,7 +368,8 @@ class LexicalGraphQueryEngine:
             followup=followup,
             results=results,
             external=external,
-            history=turns,
+            history=heard,
+            forgotten=len(turns) - len(heard),
             strict=strict,
             began=began,
             retrieved=retrieved,
@@ -405,7 +417,10 @@ class LexicalGraphQueryEngine:
             why = prompts.CUT_OFF if broken.type == _CUT else prompts.BROKEN_OFF
             said = replace(said, text=f"{said.text}\n\n{why}")
             yield f"\n\n{why}"
-        notices = (*shown.notices, *([broken] if broken else []), *citations.notices(said, shown.sources))
+        seen = len(asked.history)
+        told = f"the model saw the last {seen} of {seen + asked.forgotten} turns of the conversation"
+        forgot = [Notice("history_cut", told)] if asked.forgotten else []
+        notices = (*shown.notices, *forgot, *([broken] if broken else []), *citations.notices(said, shown.sources))
         answer = asked.answered(said.text, citations.cited(shown.sources, said), shown.sources, notices, extractive=False)
         return replace(answer, unsupported=support.unsupported)
 
@@ -472,6 +487,9 @@ def _told(
                 texts.append(text)
                 yield text
     except ModelUnavailable as error:
+        if isinstance(error, ReplyCut) and not texts and (text := reader.feed(error.text[: prompt.max_chars])):
+            texts.append(text)
+            yield text
         if not texts:
             raise
         broken = Notice(_CUT if isinstance(error, ReplyCut) else "model_unavailable", str(error))

@@ -62,7 +62,11 @@ def about(question: str, subject: str) -> str:
         return _joined(tokens, len(tokens), len(tokens), new)
     if not alike and kind in _NAMES:  # a name may be written like any word
         definite = [part for part in parts if part.kind == "definite"]
-        alike = [part for part in parts if part.kind in _NAMES] or [p for p in definite if p.preposition] or definite
+        named = [part for part in parts if part.kind in _NAMES]
+        if kind == "plain" and len(parts) > 1:  # hardly for what is marked as a name, but for "the force option"
+            named = [part for part in named if part.kind == "plain"] or [p for p in definite if p.end - p.start > 1]
+            definite = []
+        alike = named or [p for p in definite if p.preposition] or definite
     if not alike:
         return ""
     wanted = set(_bare(new[first:]))
@@ -122,6 +126,8 @@ def _of_run(tokens: Sequence[str], bare: Sequence[str], start: int, end: int) ->
         start += 2  # what is asked for, a verb
     elif (before in _BEFORE_A_VERB and not preposition) or (not start and len(tokens) > 1):
         start += 1
+    elif leading in _VERBAL and bare[end : end + 1] == ["do"]:
+        pass  # all of it does something
     elif leading in _VERBAL | _COPULA and not led:
         end = start + 1  # the subject; how many words it has is not known
     elif end - start > 1 and (

@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import ToolAnnotations, jsonrpc_message_adapter
+from mcp_types import CallToolResult, TextContent, ToolAnnotations, jsonrpc_message_adapter
 from pydantic import Field, ValidationError, create_model
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
@@ -24,6 +24,7 @@ from lexigraph.api.access.keys import Principal
 from lexigraph.api.answers import Answers
 from lexigraph.api.errors import ApiError, as_api_error, first_problem, unread_body
 from lexigraph.api.limits import checked, only_known
+from lexigraph.api.mcp_results import answered, found
 from lexigraph.api.schemas.query import QueryRequest
 from lexigraph.api.service import Service
 from lexigraph.model.errors import InvalidInput
@@ -31,10 +32,12 @@ from lexigraph.model.filters import parse_filter
 from lexigraph.model.names import LONGEST
 from lexigraph.retrieval.recall.args import RecallArgs
 
-_ABOUT = """Search over documents stored as a lexical graph: `query` answers with citations, the search tools return ranked
-statements with their reasons, `hm_recall` finds entities, statements and topics close to the session so far."""
+_ABOUT = """Search over documents stored as a lexical graph. Start with `query`, which answers with citations. The search
+tools return ranked statements with their reasons, to read yourself; `traversal` first. `hm_recall` finds entities,
+statements and topics close to the session so far. Only it remembers earlier calls: put names for "it" and "they" in a
+question."""
 _TOOLS = {
-    "traversal": "Find statements by search and graph traversal: for questions that span several documents.",
+    "traversal": "Find statements by search and graph traversal, also over several documents: the search to begin with.",
     "semantic-guided": "Find single statements by meaning and keywords, with beam search over the graph.",
     "hybrid": "Find chunks by vectors, BM25 and relations, with explained scores.",
     "multihop": "Follow links hop by hop from the chunks most similar to the question.",
@@ -60,8 +63,9 @@ WhoAsks = Callable[[Context[Any, Any]], Principal]
 
 def make_server(service: Service, who: WhoAsks) -> MCPServer[Any]:
     """Return an MCP server with the tools; ``who`` tells the principal of a call."""
-    tools = [_tool(_search(service, who, name), name.replace("-", "_"), about) for name, about in _TOOLS.items()]
-    tools.append(_tool(_query(service, who), "query", "Answer a question from the documents, with citations."))
+    answer = "Answer a question from the documents, with citations, or tell that they have no answer."
+    tools = [_tool(_query(service, who), "query", answer)]
+    tools += [_tool(_search(service, who, name), name.replace("-", "_"), about) for name, about in _TOOLS.items()]
     recall = "Recall entities, statements and topics for words or a pattern."
     # what is found is noted in the session
     tools.append(_tool(_recall(service, who), "hm_recall", recall, read_only=False))
@@ -74,7 +78,11 @@ class _Tool(Tool):
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
         """Return what the function returns. Raise ``ToolError`` with a code and the field."""
         result = await self.fn(context, **self._read(arguments))
-        return self.fn_metadata.convert_result(result) if convert_result else result
+        if not convert_result:
+            return result
+        # the SDK would indent it: half as many characters again for a model to read
+        text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+        return CallToolResult(content=[TextContent(text=text)], structured_content=result)
 
     def _read(self, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -116,7 +124,7 @@ def _search(service: Service, who: WhoAsks, name: str) -> Callable[..., Any]:
             asks = _reader(who(ctx))
             limits = {"max_search_results": max_search_results, "max_context_tokens": max_context_tokens}
             engine = service.engine(asks.tenant, name, limits)
-            return engine.retrieve(question, filters=filters).to_dict()
+            return found(engine.retrieve(question, filters=filters))
 
         return await _told(service, lambda: who(ctx), work)
 
@@ -130,7 +138,7 @@ def _query(service: Service, who: WhoAsks) -> Callable[..., Any]:
                 body = QueryRequest.model_validate({"question": question, "filters": filters})
             except ValidationError as error:
                 raise InvalidInput(_problem(error)) from None
-            return Answers(service, _reader(who(ctx)).tenant, body).whole()
+            return answered(Answers(service, _reader(who(ctx)).tenant, body).whole())
 
         return await _told(service, lambda: who(ctx), work)
 
@@ -232,7 +240,7 @@ async def serve_stdio(service: Service, who: Principal) -> None:
 
 def _of_request(ctx: Context[Any, Any]) -> Principal:
     request = ctx.request_context.request
-    found = request.scope.get("lexigraph.principal") if isinstance(request, Request) else None
-    if not isinstance(found, Principal):
+    principal = request.scope.get("lexigraph.principal") if isinstance(request, Request) else None
+    if not isinstance(principal, Principal):
         raise ApiError(401, "the request has no principal")
-    return found
+    return principal

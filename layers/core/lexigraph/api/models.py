@@ -13,7 +13,16 @@ import numpy as np
 
 from lexigraph.api.caches import Memory
 from lexigraph.inference.line import hung_up
-from lexigraph.inference.protocols import Embedder, FloatArray, LanguageModel, Listed, MalformedReply, Prompt, Standing
+from lexigraph.inference.protocols import (
+    Embedder,
+    FloatArray,
+    LanguageModel,
+    Listed,
+    MalformedReply,
+    Prompt,
+    ReplyCut,
+    Standing,
+)
 from lexigraph.model.errors import ModelUnavailable, in_general
 
 logger = logging.getLogger(__name__)
@@ -63,6 +72,9 @@ class WatchedModel:
         try:
             with in_general_words():
                 yield
+        except ReplyCut:
+            self.answered = True
+            raise
         except ModelUnavailable:
             if not hung_up():
                 self.answered = False

@@ -1,7 +1,6 @@
 """Models of Amazon Bedrock through boto3: Converse and ConverseStream, Titan and Cohere embeddings, Rerank."""
 
 import json
-import logging
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,14 +13,13 @@ import numpy as np
 from lexigraph import telemetry
 from lexigraph.aws import code_of
 from lexigraph.inference.bedrock_client import BedrockClient, Refused
-from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
+from lexigraph.inference.chat import not_empty, out_of_tokens, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import read_over, still_wanted
 from lexigraph.inference.protocols import FloatArray, MalformedReply, Prompt, Standing
 from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.batches import batched
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 
-logger = logging.getLogger(__name__)
 _OUT_OF_TOKENS = ("max_tokens", "model_context_window_exceeded")
 _AT_A_TIME = 8
 _PROFILE = re.compile(r"[a-z]{2,6}\.[a-z0-9-]+\.")  # us., eu., apac., global. before the maker's name
@@ -47,14 +45,14 @@ class BedrockLLM:
     def complete(self, prompt: Prompt) -> str:
         reply = self._converse(prompt)
         stop = reply["stopReason"]
-        text = not_empty(_text(reply), self.name, stop, out_of_tokens=stop in _OUT_OF_TOKENS)
+        text = not_empty(_text(reply), self.name, stop, cut=stop in _OUT_OF_TOKENS)
         if stop in _OUT_OF_TOKENS:
-            logger.warning("reply of %s was cut off at %d tokens", self.name, prompt.max_tokens)
+            raise out_of_tokens(self.name, prompt, text)
         return text
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         def begin() -> Generator[str, None, None]:
-            return _pieces(self._call("converse_stream", prompt, {})["stream"])
+            return self._pieces(self._call("converse_stream", prompt, {})["stream"], prompt)
 
         with self._client.errors():
             yield from streamed(self.name, begin, self._client.retry)
@@ -111,6 +109,22 @@ class BedrockLLM:
             self._temperature = False
             return self._call(operation, prompt, extra)
 
+    def _pieces(self, events: Any, prompt: Prompt) -> Generator[str, None, None]:
+        spoke, stop = False, ""
+        with closing(events), read_over(lambda: events._raw_stream.fileno()):
+            for event in events:
+                still_wanted()
+                if piece := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
+                    spoke = True
+                    yield piece
+                stop = event.get("messageStop", {}).get("stopReason", stop)
+                if "messageStop" in event or "metadata" in event:
+                    _count(event.get("metadata", {}).get("usage"), event.get("messageStop", {}).get("stopReason", ""))
+        if not stop:
+            raise ConnectionResetError("the stream ended before the reply did")
+        if spoke and stop in _OUT_OF_TOKENS:
+            raise out_of_tokens(self.name, prompt)
+
     def body(self, prompt: Prompt, *, temperature: bool = True) -> dict[str, Any]:
         """Return what Converse is sent but for the model; ``temperature=False`` for models that refuse one."""
         body: dict[str, Any] = {
@@ -132,20 +146,6 @@ def _count(used: Mapping[str, int] | None, finish: str) -> None:
 
 def _text(reply: Mapping[str, Any]) -> str:
     return "".join(block.get("text", "") for block in reply["output"]["message"]["content"])
-
-
-def _pieces(events: Any) -> Generator[str, None, None]:
-    stopped = False
-    with closing(events), read_over(lambda: events._raw_stream.fileno()):
-        for event in events:
-            still_wanted()
-            if piece := event.get("contentBlockDelta", {}).get("delta", {}).get("text"):
-                yield piece
-            stopped = stopped or "messageStop" in event
-            if "messageStop" in event or "metadata" in event:
-                _count(event.get("metadata", {}).get("usage"), event.get("messageStop", {}).get("stopReason", ""))
-    if not stopped:
-        raise ConnectionResetError("the stream ended before the reply did")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,11 +102,16 @@ def closed(pieces: Any) -> Iterator[None]:
             close()
 
 
-def not_empty(text: str, model: str, stop: str = "", *, out_of_tokens: bool = False) -> str:
+def out_of_tokens(model: str, prompt: Prompt, text: str = "") -> ReplyCut:
+    """Return the error for a reply that its server ended at the maximum of tokens."""
+    return ReplyCut(f"{model}: the reply was cut off at {prompt.max_tokens:,} tokens", text)
+
+
+def not_empty(text: str, model: str, stop: str = "", *, cut: bool = False) -> str:
     """Return the text of a reply. Raise ``ModelUnavailable`` when there is none; ``stop`` is why the server ended it."""
     if text:
         return mended(text)
-    why = "; all tokens went before its first word: raise the maximum of tokens" if out_of_tokens else stop and f" ({stop})"
+    why = "; all tokens went before its first word: raise the maximum of tokens" if cut else stop and f" ({stop})"
     raise ModelUnavailable(f"{model} gave an empty reply{why}", public="the model gave an empty reply")
 
 

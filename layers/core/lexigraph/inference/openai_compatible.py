@@ -26,12 +26,13 @@ from urllib.request import (
 )
 
 from lexigraph import telemetry
-from lexigraph.inference.chat import not_empty, parse_json, streamed, turns, with_schema
+from lexigraph.inference.chat import not_empty, out_of_tokens, parse_json, streamed, turns, with_schema
 from lexigraph.inference.line import connected, still_wanted
 from lexigraph.inference.protocols import Prompt, ReplyCut, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.retry import Retry
 
+_LENGTH = "length"  # why a reply ended: its tokens ran out
 MAX_REPLY_BYTES = 32_000_000
 _BYTES_A_TOKEN = 2_000  # of an event of a stream, many times over: it comes with ids, and thoughts count as tokens
 _BYTES_BESIDE = 1_000_000
@@ -89,7 +90,10 @@ class OpenAICompatible:
 
     def complete(self, prompt: Prompt) -> str:
         text, finish = self._reply(prompt)
-        return not_empty(text, self.name, out_of_tokens=finish == "length")
+        text = not_empty(text, self.name, cut=finish == _LENGTH)
+        if finish == _LENGTH:
+            raise out_of_tokens(self.name, prompt, text)
+        return text
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
         with self._errors():
@@ -98,7 +102,7 @@ class OpenAICompatible:
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Return JSON asked for with ``response_format`` json_schema, or in words where the server knows no schema."""
         text, finish = self._reply(prompt, schema, name)
-        return parse_json(text, self.name, truncated=finish == "length")
+        return parse_json(text, self.name, truncated=finish == _LENGTH)
 
     def standing(self, seconds: float) -> Standing:
         """Ask ``GET /models``; Ollama's names end in a tag."""
@@ -192,7 +196,8 @@ class OpenAICompatible:
         return response
 
     def _pieces(self, response: HTTPResponse, prompt: Prompt) -> Generator[str, None, None]:
-        ended = False
+        ended = spoke = False
+        why = ""
         left = most = _most_bytes(prompt)
         with response:
             while line := response.readline(left + 1):
@@ -213,12 +218,15 @@ class OpenAICompatible:
                     choices = event.get("choices") or ()
                     said = [_text((choice.get("delta") or {}).get("content")) for choice in choices]
                     finish = next((choice["finish_reason"] for choice in choices if choice.get("finish_reason")), "")
-                    ended = ended or bool(finish)
+                    ended, why = ended or bool(finish), finish or why
                     if telemetry.on():
                         _count(event, finish)
+                spoke = spoke or any(said)
                 yield from filter(None, said)
         if not ended:
             raise ConnectionResetError("the stream ended before the reply did")
+        if spoke and why == _LENGTH:
+            raise out_of_tokens(self.name, prompt)
 
     def _cut(self, most: int) -> ReplyCut:
         return ReplyCut(f"{self.name}: the reply has more than {most:,} bytes: it was not read to its end")

@@ -23,10 +23,10 @@ class MalformedReply(ModelUnavailable):
 
 
 class ReplyCut(MalformedReply):
-    """A reply longer than ``max_tokens`` allows; the rest was not read."""
+    """A reply longer than ``max_tokens`` allows; ``text`` is what was said of one that was not streamed."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, "", truncated=True)
+    def __init__(self, message: str, text: str = "") -> None:
+        super().__init__(message, text, truncated=True)
 
 
 @runtime_checkable
@@ -73,10 +73,13 @@ class LanguageModel(Protocol):
     name: str
 
     def complete(self, prompt: Prompt) -> str:
-        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty reply."""
+        """Return the whole reply. Raise ``ModelUnavailable``, also for an empty reply; ``ReplyCut`` when tokens ran out."""
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
-        """Yield the reply in pieces. Once the first piece has arrived, a broken connection is not retried."""
+        """Yield the reply in pieces. Once the first piece has arrived, a broken connection is not retried.
+
+        Raise ``ReplyCut`` behind the last piece when tokens ran out.
+        """
 
     def structured(self, prompt: Prompt, schema: Mapping[str, Any], name: str = "reply") -> Any:
         """Request a reply that follows a JSON schema and return it parsed, but not validated.

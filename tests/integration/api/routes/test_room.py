@@ -84,6 +84,7 @@ def test_a_tool_is_told_how_much_may_come_back(api: Api) -> None:
             headers={HEADER: api.key("default", "read"), "Accept": "application/json, text/event-stream"},
             timeout=30,
         )
-        return sum(size(s["text"]) for s in best_first(reply.json()["result"]["structuredContent"]["results"]))
+        results = reply.json()["result"]["structuredContent"]["results"]
+        return sum(size(s["text"]) for result in results for s in result["statements"])
 
     assert called(max_context_tokens=100) <= 100 < called(max_context_tokens=1_000) <= 1_000 < called() <= 2_000

@@ -4,6 +4,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, ClassVar, Generic, TypeVar
 
 from lexigraph import telemetry
@@ -91,8 +92,9 @@ class StatementRetriever(ABC, Generic[R]):
 
 
 def _of_found(found: SearchResults, known: Mapping[str, T]) -> dict[str, T]:
-    """Return what is known of the statements found and of their chunks."""
-    ids = dict.fromkeys(i for s in found.statements for i in (s.chunk_id, s.id))
+    """Return what is known of the statements found and looked at, and of their chunks: limits hide none from a judgement."""
+    every = chain(found.statements, (s for r in found.looked_at for s in r.statements))
+    ids = dict.fromkeys(i for s in every for i in (s.chunk_id, s.id))
     return {i: known[i] for i in ids if i in known}
 
 
