@@ -7,11 +7,11 @@ PAGE := layers/core/lexigraph/api/page
 WEB := $(filter-out %/schema.ts,$(shell find web/src web/public clients/typescript/src -type f)) web/index.html web/vite.config.ts web/tsconfig.json
 # processes of tests: one a core; with one more they take a fifth less, and what waits for others fails now and then
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
-TIER ?= not slow and not soak and not model
+TIER ?= not slow and not nightly and not soak and not model
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test ci soak ready lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs frameworks
+.PHONY: help setup demo test ci nightly soak ready lint types format lock bench openapi architecture clean requirements invoke layers synth rights gate dist release preflight deploy smoke destroy servers runtimes model emulate sbom audit web screenshots docs frameworks
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -87,11 +87,15 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 # all tests in one run, so that no core waits for another's last ones; a file goes to one process, as what its tests share is made once
 # types are checked with what of the cores the tests leave idle
 # what fails is run once more, since the machines of CI are shared; what passes only then is listed at the end, to be mended
-ci: lint $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web  ## all that CI runs
+ALL := $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web
+ci: lint $(ALL)  ## all that CI runs, in a quarter of an hour
 	@$(MAKE) --no-print-directory -j 2 docs ready
 	@nice -n 19 $(MAKE) --no-print-directory types & types=$$!; \
-	$(MAKE) --no-print-directory test TIER="not soak and not model" TESTS="--durations 60 --reruns 1 -rsR $(TESTS)"; tested=$$?; \
+	$(MAKE) --no-print-directory test TIER="not nightly and not soak and not model" TESTS="--durations 60 --reruns 1 -rsR $(TESTS)"; tested=$$?; \
 	wait $$types || { echo "the types are wrong: see above"; exit 1; }; exit $$tested
+
+nightly: $(ALL) ready  ## what CI has no time for: whole deployments, kills at many points, every view in the browser
+	@$(MAKE) --no-print-directory test TIER="nightly and not soak" TESTS="--durations 60 --reruns 1 -rsR $(TESTS)"
 
 # the servers are fetched where they can be had; tests that need one say why they are skipped
 # a weakness of a package that became known is printed and fails nothing: no change of ours brought it

@@ -53,6 +53,7 @@ def marked(window: Explorer) -> str:
     return "".join(window.page.locator("mark").all_text_contents())
 
 
+@pytest.mark.nightly
 def test_the_start_of_the_server_leads_to_the_explorer(window: Window, server: Server) -> None:
     one = window()
     one.page.goto(server.url)
@@ -128,6 +129,7 @@ def test_what_is_named_in_the_sources_stands_in_what_is_shown_of_them(window: Wi
     assert [name for name in named if name.casefold() not in shown] == []
 
 
+@pytest.mark.nightly
 def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_asked_for(serve: Serve, window: Window) -> None:
     one = window(server=serve("--open", says="The Heron Team owns it [S1].")).open()
     one.ask("Who owns Tidewater?")
@@ -347,6 +349,7 @@ def test_a_follow_up_is_completed_from_the_question_before(window: Window) -> No
     expect(turn).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_what_is_pressed_in_a_narrow_window_is_large_enough(window: Window) -> None:
     one = window(width=360).open(f"#/ask?q={quote(OWNER)}&by=traversal&vs=bm25&where=file_type+!%3D+pdf")
     one.answered()
@@ -366,6 +369,7 @@ def test_what_is_pressed_in_a_narrow_window_is_large_enough(window: Window) -> N
     one.check()
 
 
+@pytest.mark.nightly
 def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(
     serve: Serve, window: Window, tmp_path: Path
 ) -> None:
@@ -390,6 +394,7 @@ def test_sources_with_one_title_are_told_apart_and_long_code_is_unfolded(
     one.check()
 
 
+@pytest.mark.nightly
 def test_an_answer_is_copied_as_markdown_with_its_sources(window: Window) -> None:
     one = window().open()
     one.ask(OWNER)
@@ -429,6 +434,7 @@ FERRY = (
 )
 
 
+@pytest.mark.nightly
 def test_a_quoted_list_keeps_its_lines_and_names_its_section(window: Window, server: Server) -> None:
     sent = server.client.post("/documents", files={"file": ("ferry.md", FERRY)}).json()["document"]["id"]
     try:
@@ -527,6 +533,7 @@ def test_the_focus_goes_to_the_heading_of_a_view_and_back_to_the_source_one_left
     expect(one.page.get_by_role("heading", level=1)).to_be_focused()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_window_does_not_scroll_beyond_the_page(window: Window, width: int) -> None:
     one = window(width=width, height=700).open(f"#/ask?q={quote(OWNER)}")
@@ -538,6 +545,7 @@ def test_the_window_does_not_scroll_beyond_the_page(window: Window, width: int) 
     assert one.page.evaluate("[scrollY, document.documentElement.scrollHeight]") == [0, 700]
 
 
+@pytest.mark.nightly
 def test_questions_of_the_session_are_kept_and_forgotten(window: Window) -> None:
     one = window().open()
     one.ask(OWNER)
@@ -550,6 +558,7 @@ def test_questions_of_the_session_are_kept_and_forgotten(window: Window) -> None
     expect(one.page.get_by_role("link", name="What is Lanternfish?")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_long_question_is_shortened_wherever_it_is_repeated_until_one_asks_for_all_of_it(window: Window) -> None:
     question = f"{OWNER} {'And is it the team in the old customs house by the harbour? ' * 40}THE-END"
     one = window().open()
@@ -590,6 +599,7 @@ def test_a_document_is_read_by_its_outline_and_statements(window: Window, server
     expect(one.page.get_by_role("heading", level=1)).to_have_text("Heron Team")
 
 
+@pytest.mark.nightly
 def test_documents_are_found_in_the_list(window: Window) -> None:
     one = window().open("#/documents")
     one.page.get_by_label("Namespace").fill("elsewhere")
@@ -617,6 +627,7 @@ def names(window: Explorer) -> list[str]:
     return window.page.locator(".virtual .document-row strong").all_text_contents()
 
 
+@pytest.mark.nightly
 def test_documents_are_sorted_by_their_columns(window: Window, server: Server) -> None:
     documents = server.get("/documents", limit=100)["documents"]
     one = window(height=1500).open("#/documents")
@@ -636,6 +647,7 @@ def test_documents_are_sorted_by_their_columns(window: Window, server: Server) -
     expect(narrow.page.locator(".virtual strong").first).to_have_text(by_size[-1]["title"])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [840, 1024, 1600])
 def test_long_names_keep_the_columns_of_the_list_and_are_read_whole_with_the_focus(
     window: Window, server: Server, width: int
@@ -695,6 +707,7 @@ def test_an_address_that_leads_nowhere_says_so_and_leads_on(window: Window) -> N
     one.expect_failed_requests()
 
 
+@pytest.mark.nightly
 def test_a_document_leads_back_to_the_answer_and_keeps_its_title_in_sight(window: Window, server: Server) -> None:
     one = window(height=600).open()
     one.ask(OWNER)
@@ -794,6 +807,7 @@ def test_the_evidence_of_a_question_is_seen_opened_found_and_exported(window: Wi
     assert all(edge["from"] in ids and edge["to"] in ids for edge in told["edges"])
 
 
+@pytest.mark.nightly
 def test_the_evidence_graph_has_what_the_answer_cites_also_where_it_is_opened_by_a_link(window: Window) -> None:
     one = window(width=1500).open()
     one.ask("Who leads the team that owns Tidewater?")
@@ -807,6 +821,7 @@ def test_the_evidence_graph_has_what_the_answer_cites_also_where_it_is_opened_by
     expect(other.page.get_by_role("region", name="Statements").locator(".badge")).to_have_text(cited)
 
 
+@pytest.mark.nightly
 def test_what_all_begin_with_is_left_out_of_the_graph_where_there_is_little_room(window: Window) -> None:
     asked = "What+are+the+steps+of+the+Nightjar+Runbook%3F"
     one = window(width=1500).open(f"#/graph?q={asked}&where=title+%3D%3D+Nightjar+Runbook")
@@ -820,11 +835,13 @@ def test_what_all_begin_with_is_left_out_of_the_graph_where_there_is_little_room
     assert not any("Nightjar Runbook ·" in said or "· Nightjar Runbook" in said for said in passages)
 
 
+@pytest.mark.nightly
 def test_a_layer_with_topics_says_so(window: Window) -> None:
     one = window(width=1500).open(f"#/graph?q={quote(OWNER)}&by=topic")
     expect(one.page.get_by_role("region", name="Passages, topics")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     one = window(width=1500).open("#/graph?q=Who+leads+the+team+that+owns+Tidewater%3F&by=hybrid")
     frame = one.page.get_by_role("application")
@@ -843,6 +860,7 @@ def test_the_evidence_graph_is_walked_by_keyboard(window: Window) -> None:
     assert one.page.locator(".counts").inner_text() != before
 
 
+@pytest.mark.nightly
 def test_a_passage_of_the_graph_opens_where_it_stands(window: Window, server: Server) -> None:
     asked = {"question": OWNER, "evidence": True, "evidence_limit": 24}
     nodes = server.client.post("/retrieve/traversal", json=asked).json()["evidence"]["nodes"]
@@ -859,6 +877,7 @@ def test_a_passage_of_the_graph_opens_where_it_stands(window: Window, server: Se
     expect(one.page.locator("mark").first).to_be_in_viewport()
 
 
+@pytest.mark.nightly
 def test_the_graph_fits_on_both_axes_and_zooming_keeps_what_is_selected(window: Window) -> None:
     one = window(width=1100, height=700).open(f"#/graph?q={OWNER.replace(' ', '+')}")
     frame = one.page.get_by_role("application")
@@ -895,6 +914,7 @@ LINE = """() => {
 }"""
 
 
+@pytest.mark.nightly
 def test_words_at_lines_of_the_graph_cover_nothing_and_those_left_out_are_shown_of_a_line_pointed_at(
     window: Window, server: Server
 ) -> None:
@@ -926,6 +946,7 @@ def clear(one: Explorer) -> None:
             assert right <= x1 or x2 <= left or bottom <= y1 or y2 <= top, drawn["said"][i]
 
 
+@pytest.mark.nightly
 def test_the_tools_of_the_graph_stand_in_one_line_where_there_is_room_for_it(window: Window) -> None:
     one = window(width=1024).open(f"#/graph?q={quote(OWNER)}")
     one.page.get_by_label("Find in the graph").fill("tidewater")
@@ -934,6 +955,7 @@ def test_the_tools_of_the_graph_stand_in_one_line_where_there_is_room_for_it(win
     assert max(tops) - min(tops) < 4
 
 
+@pytest.mark.nightly
 def test_an_entity_is_drawn_among_those_named_together_with_it(window: Window, server: Server) -> None:
     entity = server.get("/entities", q="heron team")["entities"][0]["id"]
     beside = server.get(f"/entities/{entity}/neighbours")
@@ -964,6 +986,7 @@ def test_entities_begin_with_those_that_most_documents_name(window: Window, serv
     expect(one.page.get_by_role("heading", name="Named in most documents")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_an_entity_is_found_as_one_types_and_told_by_source(window: Window) -> None:
     one = window().open("#/entities")
     one.page.get_by_label("Name").press_sequentially("heron")
@@ -1024,6 +1047,7 @@ VIEWS = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("width", "dark"),
     [
@@ -1044,6 +1068,7 @@ def test_every_view_fits_and_is_accessible(window: Window, server: Server, width
         one.check()
 
 
+@pytest.mark.nightly
 def test_a_question_is_asked_and_its_source_read_by_keyboard_alone(window: Window) -> None:
     one = window().open()
     one.page.keyboard.type(OWNER)  # the question has the focus from the beginning

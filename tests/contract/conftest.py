@@ -17,10 +17,10 @@ from tests.contract.vector_fixtures import open_vector_store, vector_store  # no
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What makes hundreds of requests is left to `make ci` where a request is one over HTTP."""
+    """What makes hundreds of requests is left to `make nightly` where a request is one over HTTP."""
     for item in items:
         name, _, parameters = item.name.partition("[")
         if name in SLOW_ON_AWS and parameters.startswith(("dynamodb", "s3")):
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.nightly)
         if name in SLOW_ON_NEPTUNE and parameters.startswith("neptune"):
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.nightly)

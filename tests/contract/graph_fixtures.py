@@ -13,6 +13,7 @@ from tests.standins.neptune import NeptuneStandIn
 
 # Tests that write hundreds of statements or a dozen documents, where every step is several requests over HTTP
 SLOW_ON_NEPTUNE = {
+    "test_a_view_sees_what_is_left_when_everything_else_is_taken_out",
     "test_every_entity_has_its_share_of_those_joined_by_facts_whatever_the_order",
     "test_an_update_equals_a_fresh_build_of_the_new_content",
 }

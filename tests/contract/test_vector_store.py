@@ -720,6 +720,7 @@ def test_threads_may_share_a_store(open_vector_store: Opener) -> None:
     assert vector_store.stats(TENANT)["chunk"] == 4 * SIZE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_vector_store", IN_PROCESSES, indirect=True)
 def test_processes_that_write_and_read_at_once_lose_nothing_and_see_whole_writes(open_vector_store: Opener) -> None:
     documents, whole = ["alpha", "beta"], open_vector_store.back_end in WRITES_AT_ONCE
@@ -740,7 +741,7 @@ def test_processes_that_write_and_read_at_once_lose_nothing_and_see_whole_writes
     assert sorted(ids(found)) == sorted(ids(worded))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("open_vector_store", WRITES_AT_ONCE, indirect=True)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_writer_killed_at_any_moment_leaves_what_it_had_written(open_vector_store: Opener, seed: int) -> None:

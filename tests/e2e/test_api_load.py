@@ -27,7 +27,7 @@ def load(folder: Path, *arguments: str, seconds: float) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_clients_that_ask_every_retriever_at_once_are_all_answered(tmp_path: Path) -> None:
     told = load(tmp_path, "--statements", "500", "--clients", "8", "--seconds", "2", seconds=120)
     rows = {row["retriever"]: row for row in told["rows"]}

@@ -150,7 +150,7 @@ def test_folders_that_link_to_each_other_end(tmp_path: Path) -> None:
     assert len(told.complaints) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_bad_files_together_leave_the_good_ones_in(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
@@ -254,6 +254,7 @@ def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
     assert "graph.sqlite" in told.err
 
 
+@pytest.mark.slow
 def test_a_database_of_a_newer_release_is_refused(tmp_path: Path) -> None:
     import sqlite3
 
@@ -285,7 +286,7 @@ def test_a_full_disk_at_the_start_is_one_line(tmp_path: Path) -> None:
     assert "space" in told.err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_disk_that_fills_during_a_run_is_one_line_and_the_next_run_ends_well(tmp_path: Path) -> None:
     write_corpus(tmp_path / "files", 60, "a")
 

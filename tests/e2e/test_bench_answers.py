@@ -47,6 +47,7 @@ def _told(home: Path) -> Outcome:
     return bench(home, "answers", "docs", "--questions", "questions.jsonl", "--index", "kept", "--json")
 
 
+@pytest.mark.nightly
 def test_every_retriever_is_measured_at_every_budget_beside_its_best_rival(told: Outcome) -> None:
     assert told.code == ExitCode.OK
     assert (told.json["documents"], told.json["questions"], told.json["answered_by"]) == (4, 4, "quotations")
@@ -109,6 +110,7 @@ def test_what_was_found_is_written_for_other_scorers(told: Outcome, home: Path) 
     assert lines[0]["figures"]["all expected said"] == 1.0
 
 
+@pytest.mark.nightly
 def test_figures_of_answers_are_shown_with_their_questions_and_by_type_when_wanted(told: Outcome, home: Path) -> None:
     assert told.code == ExitCode.OK
     arguments = ("--questions", "questions.jsonl", "--retriever", "vector", "--retriever", "bm25", "--budgets", "300")

@@ -80,6 +80,7 @@ CASES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "words", "right", "wrong"), CASES, ids=[case[1] for case in CASES])
 def test_a_paraphrase_is_borne_out_and_what_is_changed_in_it_is_told(
     example_index: ExampleIndex, question: str, words: str, right: str, wrong: tuple[str, ...]

@@ -85,6 +85,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert here("--version").out == f"lexigraph {__version__}\n"
 
 
+@pytest.mark.slow
 def test_the_package_runs_as_the_command_does_and_no_file_of_the_current_folder_with_it(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("print('run')\n")
     command = [sys.executable, "-m", "lexigraph", "--data", "none", "query", "Who?"]
@@ -262,6 +263,7 @@ def test_an_import_of_another_file_names_the_file_and_the_line(tmp_path: Path) -
     assert (told.code, told.complaints) == (ExitCode.INVALID, ["error: a.txt: line 1: not valid JSON"])
 
 
+@pytest.mark.slow
 def test_a_database_comes_back_from_its_backup(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Mira Holm signs.")
     assert here("--data", "data", "ingest", "a.txt", cwd=tmp_path).code == ExitCode.OK
@@ -819,6 +821,7 @@ class TestDatabase:
         assert not any(counted["graph"].values())
         assert not any(counted["vectors"].values())
 
+    @pytest.mark.nightly
     def test_an_interrupted_ingest_says_so_and_is_finished_by_the_next(self, tmp_path: Path) -> None:
         write_corpus(tmp_path / "files", 120, "a")
         with begin("--data", "data", "ingest", "files", cwd=tmp_path) as process:

@@ -139,6 +139,7 @@ def bench(aws: AwsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         yield Bench(tmp_path, aws.s3("bulk", "loads"), bedrock)
 
 
+@pytest.mark.slow
 def test_what_a_batch_extracted_costs_an_ingest_no_call_of_the_model(bench: Bench) -> None:
     prepared = bench.prepare("--json")
     assert prepared.code == ExitCode.OK, prepared.err
@@ -158,7 +159,7 @@ def test_what_a_batch_extracted_costs_an_ingest_no_call_of_the_model(bench: Benc
     assert "nothing to ask" in bench.run("bulk", "prepare", bench.folder / "pages", "--out", bench.folder / "more").out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_ingest_after_a_batch_gives_the_graph_of_one_that_asks_one_by_one(bench: Bench) -> None:
     bench.prepare()
     bench.submit()

@@ -163,7 +163,7 @@ STAGES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_load_killed_at_a_stage_goes_on_where_it_was(
     bench: Bench, ingested: Any, stage: str, monkeypatch: pytest.MonkeyPatch
@@ -182,6 +182,7 @@ def test_a_load_killed_at_a_stage_goes_on_where_it_was(
     assert len(bench.loader.jobs) == 2
 
 
+@pytest.mark.slow
 def test_the_status_tells_how_far_a_load_is(bench: Bench) -> None:
     assert bench.run(*bench.load, "--status").code == ExitCode.NOT_FOUND
     bench.loader.role = "another"

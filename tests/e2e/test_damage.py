@@ -10,7 +10,7 @@ from bench.damage import Found, backups, flips, kills
 Part = Callable[[Path, int, int, Callable[[str], None]], Found]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("part", "times"), [(flips, 5), (backups, 2), (kills, 1)])
 def test_a_few_flips_backups_and_kills_do_no_harm_unseen(tmp_path: Path, part: Part, times: int) -> None:
     found = part(tmp_path, times, 7, lambda _: None)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SECONDS, END_SECONDS = 270.0, 25.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.requirement("U-03", "U-05", "U-06")
 def test_the_emulated_deployment_answers_from_what_lies_in_the_bucket() -> None:
     if not shutil.which("npm"):

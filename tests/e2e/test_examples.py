@@ -37,6 +37,7 @@ def answers(engine: LexicalGraphQueryEngine) -> list[tuple[QueryResponse, dict[s
     return [(engine.stream(wording).complete(), question) for wording, question in WORDINGS]
 
 
+@pytest.mark.slow
 def test_the_first_quotation_answers_three_quarters_of_the_questions(answers: list) -> None:
     assert share(says(response.citations[:1], question, any) for response, question in answers) >= 0.75
 
@@ -64,6 +65,7 @@ def test_what_the_documents_answer_is_hardly_ever_refused_and_what_they_do_not_i
     assert [question for question in FOREIGN if engine.stream(question).answerable] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retriever", ["traversal", "semantic-guided", "hybrid", "fused", "multihop", "recall", "topic"])
 def test_whatever_finds_the_statements_the_judgement_holds(example_index: ExampleIndex, retriever: str) -> None:
     stores = (example_index.connection, example_index.connection)
@@ -74,6 +76,7 @@ def test_whatever_finds_the_statements_the_judgement_holds(example_index: Exampl
     assert all(response.results.nearest is not None for response in answered)
 
 
+@pytest.mark.slow
 def test_store_calls_stay_within_the_budget(engine: LexicalGraphQueryEngine) -> None:
     for question in QUESTIONS:
         calls = engine.retrieve(question["question"]).calls

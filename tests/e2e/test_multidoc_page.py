@@ -197,6 +197,7 @@ def test_the_cached_class_of_the_page_runs_over_ours(conn, gen):
 # ---------------------------------------------------------------- our own page
 
 
+@pytest.mark.slow
 def test_the_code_of_our_page_prints_what_stands_there(tmp_path, monkeypatch, capsys, gen):
     page = (ROOT / "docs" / "multidoc.md").read_text(encoding="utf-8")
     first, answer = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

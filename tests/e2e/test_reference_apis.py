@@ -181,6 +181,7 @@ MULTIHOP_REPLY = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("H-01", "H-06", "H-18", "H-19", "H-20", "H-23", "H-25", "H-26", "H-27", "H-32")
 def test_the_client_of_the_multihop_page_runs_as_it_is(server: Server) -> None:
     with server.client() as client:
@@ -292,6 +293,7 @@ def asking(folder: Path, script: Callable[[dict[str, Any]], Any]) -> Iterator[tu
             yield model, client
 
 
+@pytest.mark.nightly
 @pytest.mark.requirement("E-04", "E-09", "E-17", "E-32", "E-33")
 def test_an_ingest_tells_what_the_model_failed_at_and_the_next_one_asks_for_that_alone(tmp_path: Path) -> None:
     (tmp_path / "pumps.md").write_text("\n".join(section(f"Part {n}", f"Pump {n} is of brass.") for n in range(6)))

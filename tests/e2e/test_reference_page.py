@@ -75,6 +75,7 @@ def printed(example_index: ExampleIndex) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("G-12", "G-13")
 def test_the_sample_prints_a_cited_answer(printed: str) -> None:
     answer = printed.rsplit("\n", 3)[0]

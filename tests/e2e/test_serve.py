@@ -206,7 +206,7 @@ def test_a_server_process_that_is_killed_is_replaced(tmp_path: Path) -> None:
         assert first not in processes
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_the_processes_of_a_server_share_what_all_of_them_load(tmp_path: Path) -> None:
     assert here("ingest", corpus(tmp_path, 3), "--data", tmp_path / "data").code == 0
@@ -219,7 +219,7 @@ def test_the_processes_of_a_server_share_what_all_of_them_load(tmp_path: Path) -
         assert max(map(own_megabytes, processes)) < 80
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize(("program", "forked"), [(ALONE, True), (BESIDE_A_THREAD, False)], ids=["forked", "started anew"])
@@ -240,7 +240,7 @@ def test_all_processes_of_a_server_end_with_it_and_leave_nothing(
         socket.create_server(("127.0.0.1", port)).close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_what_one_process_does_the_others_know(tmp_path: Path) -> None:
     corpus(tmp_path, 10)
@@ -272,7 +272,7 @@ def test_what_one_process_does_the_others_know(tmp_path: Path) -> None:
         assert {tell(process, "GET", "/nowhere", **key).status_code for process in processes} == {401}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_start(tmp_path: Path) -> None:
     corpus(tmp_path, 200)
@@ -301,7 +301,7 @@ def test_a_server_killed_while_it_takes_documents_in_goes_on_after_its_next_star
     assert here("doctor", "--data", tmp_path / "data").code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_ingest_that_is_cancelled_keeps_what_was_finished_and_leaves_nothing_half_built(tmp_path: Path) -> None:
     corpus(tmp_path, 300)
     with serving(tmp_path) as server:
@@ -319,7 +319,7 @@ def test_an_ingest_that_is_cancelled_keeps_what_was_finished_and_leaves_nothing_
     assert here("doctor", "--data", tmp_path / "data").code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_an_ingest_goes_on_after_all_processes_of_the_service_were_told_to_end(tmp_path: Path) -> None:
     corpus(tmp_path, 150)
@@ -343,7 +343,7 @@ def test_an_ingest_goes_on_after_all_processes_of_the_service_were_told_to_end(t
         assert "resumed" in [e["stage"] for e in server.client.get(events).json()["events"]]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_request_and_the_ingest_it_began_are_one_trace_that_no_end_of_a_process_cuts_short(tmp_path: Path) -> None:
     with OtlpServer() as receiver:
 
@@ -360,7 +360,7 @@ def test_a_request_and_the_ingest_it_began_are_one_trace_that_no_end_of_a_proces
     assert {spans["read"].trace_id, ingest.trace_id} == {request.trace_id}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_upload_that_was_accepted_survives_a_kill_and_one_that_was_not_leaves_nothing(tmp_path: Path) -> None:
     text = "\n\n".join(f"{NAMES[n % 5]} met {NAMES[(n + 1) % 5]} in year {n}." for n in range(300)).encode()
     with serving(tmp_path) as server:
@@ -381,7 +381,7 @@ def test_an_upload_that_was_accepted_survives_a_kill_and_one_that_was_not_leaves
         eventually(lambda: list((tmp_path / "data" / "uploads").iterdir()), lambda left: not left)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_a_killed_server_left_of_an_upload_goes_at_the_next_start_although_no_job_is_unfinished(tmp_path: Path) -> None:
     left = tmp_path / "data" / "uploads" / "left"
     left.mkdir(parents=True)
@@ -390,7 +390,7 @@ def test_what_a_killed_server_left_of_an_upload_goes_at_the_next_start_although_
         eventually(left.exists, lambda there: not there)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_server_killed_while_it_streams_answers_again_after_its_next_start(tmp_path: Path) -> None:
     corpus(tmp_path, 10)
     with serving(tmp_path) as server:

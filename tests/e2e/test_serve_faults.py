@@ -35,7 +35,8 @@ def test_a_store_that_cannot_be_opened_is_told_at_the_start(tmp_path: Path) -> N
     assert "registry.sqlite" in refused.err
 
 
-@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_a_server_whose_model_hangs_ends_when_it_is_interrupted(tmp_path: Path, silent: socket.socket, stream: bool) -> None:
     address = f'{{"base_url": "http://127.0.0.1:{silent.getsockname()[1]}/v1"}}'
     with serving(tmp_path, LEXIGRAPH_LLM="openai:test", LEXIGRAPH_LLM_OPTIONS=address) as server:
@@ -60,6 +61,7 @@ def test_a_server_whose_model_hangs_ends_when_it_is_interrupted(tmp_path: Path, 
             assert "Traceback" not in server.process.stderr.read()
 
 
+@pytest.mark.nightly
 def test_half_requests_do_not_stop_a_server_and_it_logs_none_of_them(tmp_path: Path) -> None:
     half = b"POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n"
     with serving(tmp_path, workers=1) as server, ExitStack() as held:

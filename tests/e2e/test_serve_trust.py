@@ -52,7 +52,14 @@ def make_key(folder: Path, tenant: str, *scopes: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("roots", [[], ["--root", "."], ["--root", "default=.", "--root", "mallory=."]])
+@pytest.mark.parametrize(
+    "roots",
+    [
+        [],
+        pytest.param(["--root", "."], marks=pytest.mark.nightly),
+        pytest.param(["--root", "default=.", "--root", "mallory=."], marks=pytest.mark.nightly),
+    ],
+)
 def test_no_tenant_reads_the_key_that_lies_in_the_folder_of_the_server(tmp_path: Path, roots: list[str]) -> None:
     write_pages(tmp_path / "docs", {"Tidewater": "Tidewater is owned by the Heron Team."})
     admin, mallory = (
@@ -85,7 +92,7 @@ def test_no_tenant_reads_the_key_that_lies_in_the_folder_of_the_server(tmp_path:
             assert "4711" not in found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_root_is_named_by_its_tenant(tmp_path: Path) -> None:
     for tenant in ("default", "acme"):
         write_pages(tmp_path / tenant, {tenant: "Mira Holm signs."})
@@ -145,7 +152,7 @@ def test_a_server_whose_keys_were_lost_to_damage_stays_closed(tmp_path: Path) ->
         assert len(server.ask("GET", "/documents", key).json()["documents"]) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_the_first_key_closes_a_server_that_runs(tmp_path: Path, workers: str) -> None:
     with serving(tmp_path, "--workers", workers) as server:
@@ -182,7 +189,7 @@ def hostile(folder: Path) -> None:
         (folder / f"{name}.py").write_text("from pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_command_runs_a_file_of_the_current_folder_as_a_part_of_the_program(tmp_path: Path) -> None:
     hostile(tmp_path)
     # so many that extraction starts workers

@@ -61,6 +61,7 @@ def test_the_typescript_client_works_in_node(project: Path, api: Api) -> None:
     run("node", "--test", CLIENT / "test" / "client.test.mjs", cwd=project, CLIENT=str(dist), **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [*blocks("ts")], ids=str)
 def test_samples_of_typescript_compile_and_run(block: Block, project: Path, api: Api) -> None:
     assert "http://127.0.0.1:8010" in block.text

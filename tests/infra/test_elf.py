@@ -52,6 +52,7 @@ def test_what_is_no_library_of_these_processors_stays_as_it_is(data: bytes) -> N
     assert without_symbols(data) == data
 
 
+@pytest.mark.nightly
 def test_modules_of_packages_keep_every_byte_that_a_loader_reads() -> None:
     modules = [*Path(sysconfig.get_path("platlib")).glob("*/**/*.so")]
     assert len(modules) > 20

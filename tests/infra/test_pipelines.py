@@ -151,6 +151,7 @@ def test_who_deploys_may_all_that_preflight_and_smoke_ask_for() -> None:
     assert others <= _allowed("Deployer"), "asked by other means, or by a name that another service has, too"
 
 
+@pytest.mark.slow
 def test_who_takes_a_deployment_down_may_do_what_that_takes_and_no_pipeline_has_it() -> None:
     asked = _asked("account", "destroy") | {"rds:DescribeDBClusters"}  # cluster_state() of preflight
     assert {"cloudformation:UpdateTerminationProtection", "cloudformation:DeleteStack"} <= asked
@@ -159,7 +160,7 @@ def test_who_takes_a_deployment_down_may_do_what_that_takes_and_no_pipeline_has_
     assert not _allowed("Deployer") & {"cloudformation:DeleteStack", "s3:DeleteObjectVersion"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["role.yml", "codepipeline.yml"])
 def test_templates_of_pipelines_are_clean_by_the_rules_of_cfn_lint(name: str) -> None:
     program = Path(sys.executable).with_name("cfn-lint")

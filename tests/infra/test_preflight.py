@@ -322,6 +322,7 @@ MISSING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "instead", "name", "level", "evidence", "remedy"), MISSING)
 def test_what_is_missing_is_named_with_its_remedy(
     account: AccountServer, what: str, instead: Any, name: str, level: str, evidence: str, remedy: str
@@ -432,6 +433,7 @@ def test_settings_in_the_file_of_the_cdk_hold_unless_others_are_given(
     assert (profile.neptune_max, profile.protect, profile.log_days, profile.qualifier) == (8.0, True, 90, "team-a")
 
 
+@pytest.mark.nightly
 def test_a_reserve_wants_a_quota(account: AccountServer) -> None:
     account.answers["lambda GetAccountSettings"] = limits(190)
     (finding,) = [f for f in found(PROFILES["prod"]) if f.level != "ok"]
@@ -619,6 +621,7 @@ def test_an_unknown_profile_of_aws_is_told(account: AccountServer, monkeypatch: 
     assert account.asked == []
 
 
+@pytest.mark.nightly
 def test_the_exit_code_says_whether_something_stands_in_the_way(
     account: AccountServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,10 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("profile", [*PROFILE_NAMES, "chosen", "placed"])
+@pytest.mark.parametrize(
+    "profile",
+    ["dev", *(pytest.param(p, marks=pytest.mark.nightly) for p in (*PROFILE_NAMES, "chosen", "placed") if p != "dev")],
+)
 def test_templates_are_clean_by_the_rules_of_cfn_lint_and_cdk_nag(synthesized: Callable[[str], Path], profile: str) -> None:
     from infra.synth import lint
 
@@ -26,6 +29,7 @@ def test_templates_are_clean_by_the_rules_of_cfn_lint_and_cdk_nag(synthesized: C
     assert lint(out) == ""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "profile", [pytest.param(name, marks=[] if name == "emulated" else pytest.mark.soak) for name in PROFILE_NAMES]
 )
@@ -90,6 +94,7 @@ def test_no_stack_exports_what_a_release_changes(templates: Callable[[str], Temp
         assert found.raw[stack]["Resources"][name]["Type"] not in changing, name
 
 
+@pytest.mark.nightly
 def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path: Path) -> None:
     if find_spec("aws_cdk") is None or shutil.which("node") is None:
         pytest.skip("needs the CDK: make synth installs it, and Node has to be there")
@@ -116,6 +121,7 @@ def test_a_changed_layer_gives_functions_with_a_snapshot_a_new_version(tmp_path:
     assert first != second
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("broken", "says"),
     [

@@ -132,6 +132,7 @@ def test_a_network_that_is_there_is_taken_as_it_is_and_gets_endpoints_and_groups
     assert not json.loads((found.folder / "manifest.json").read_text("utf-8")).get("missing")  # no account was asked
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("endpoint", ["", "vpce-0a1b2c3d4e5f60718"])
 def test_endpoints_that_are_there_are_made_by_nobody_and_that_of_collections_where_it_is_not(
     tmp_path: Path, endpoint: str

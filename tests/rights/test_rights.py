@@ -28,6 +28,7 @@ def calls(templates: OF, tmp_path_factory: pytest.TempPathFactory) -> list[Call]
     return found
 
 
+@pytest.mark.nightly
 def test_every_function_was_seen_to_ask_for_something(templates: OF, calls: list[Call]) -> None:
     assert {call["function"] for call in calls} == {*templates("dev").functions, PEOPLE}
 
@@ -39,6 +40,7 @@ def test_no_right_is_missing_and_none_is_unexplained(templates: OF, calls: list[
     assert report.rights > 400 and len(report.needs) > 1_000
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("profile", ON_AWS)
 def test_rights_taken_away_at_random_are_all_missed(templates: OF, calls: list[Call], profile: str) -> None:
     found = templates(profile)

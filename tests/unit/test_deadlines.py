@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 LARGE = """
 import random
@@ -55,6 +57,7 @@ def waits_without_deadline(source: str) -> Iterator[str]:
             yield f"line {call.lineno}: {owner}.{name}"
 
 
+@pytest.mark.slow
 def test_every_wait_in_a_test_has_a_deadline() -> None:
     found = {path: list(waits_without_deadline(path.read_text("utf-8"))) for path in (ROOT / "tests").rglob("*.py")}
 

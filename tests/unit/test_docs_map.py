@@ -13,6 +13,7 @@ HOMES = {  # of the paths that a page names
 }
 
 
+@pytest.mark.slow
 def test_the_picture_is_that_of_the_imports() -> None:
     assert picture() == KEPT.read_text(encoding="utf-8"), "draw it anew: make architecture"
 

@@ -97,6 +97,7 @@ def items(answer: QueryResponse) -> list[str]:
     return [line for line in answer.response.splitlines() if line.startswith("- ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question", ["List the options of marl", "Which options does marl have?", "What are the options of marl?"]
 )

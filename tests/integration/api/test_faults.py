@@ -163,6 +163,7 @@ def test_a_model_that_fails_or_talks_nonsense_gives_way_to_quotes(tmp_path: Path
         assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_model_that_hangs_is_given_up_before_the_deadline(tmp_path: Path, stream: bool) -> None:
     with silent() as model, served(tmp_path, model=model, api_deadline=8.0) as api:
@@ -203,6 +204,7 @@ class Endless(LoopbackServer):
         request.close_connection = True
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_a_stream_stops_the_model(tmp_path: Path) -> None:
     with Endless() as model, served(tmp_path, model=model.url) as api:
         with api.client().stream("POST", "/query", json={"question": QUESTION, "stream": True}) as reply:
@@ -227,12 +229,14 @@ class Dripping(Endless):
             self.left.set()
 
 
+@pytest.mark.slow
 def test_a_model_that_never_ends_is_left_at_the_deadline(tmp_path: Path) -> None:
     with Dripping() as model, served(tmp_path, model=model.url, api_deadline=3.0) as api:
         unavailable(api.client().post("/query", json={"question": QUESTION}), "deadline_exceeded")
         assert model.left.wait(30)
 
 
+@pytest.mark.slow
 def test_a_model_is_left_when_the_client_of_a_whole_answer_is_gone(tmp_path: Path) -> None:
     with Dripping() as model, served(tmp_path, model=model.url, api_deadline=60) as api:
         with pytest.raises(httpx.ReadTimeout):
@@ -241,6 +245,7 @@ def test_a_model_is_left_when_the_client_of_a_whole_answer_is_gone(tmp_path: Pat
         assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
 
 
+@pytest.mark.slow
 def test_a_reply_of_many_megabytes_is_cut_before_it_fills_the_memory(tmp_path: Path) -> None:
     script = "Ines Calloway leads it [S1]. " + "blah " * 300_000
     with ScriptedLLMServer(script) as model, served(tmp_path, model=model.url) as api:
@@ -272,6 +277,7 @@ class Waiting(LoopbackServer):
         request.close_connection = True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "begins", [b"", b': thinking\n\ndata: {"choices": [{"index": 0, "delta": {"role": "assistant"}}]}\n\n']
 )
@@ -286,7 +292,7 @@ def test_a_client_that_leaves_stops_a_model_that_has_said_nothing_yet(tmp_path: 
         assert api.client().get("/diagnostics").json()["llm"]["llm_api"] is not False, "the model did nothing wrong"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_model_that_never_comes_to_the_point_ends_in_an_error_at_the_deadline(tmp_path: Path) -> None:
     with Murmuring() as model, served(tmp_path, model=model.url, api_deadline=2.0) as api:
         unavailable(api.client().post("/query", json={"question": QUESTION}), "deadline_exceeded")
@@ -331,7 +337,7 @@ def test_without_vectors_the_search_goes_by_words_and_says_so(wordless: httpx.Cl
     assert retriever == "bm25" or warned(told) & {"embedding_failed", "strategy_failed"}, told["warnings"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_embedding_model_that_hangs_is_told_at_the_deadline_and_holds_up_nobody_else(tmp_path: Path) -> None:
     over = Event()
     with served(tmp_path, embedder=Embedder(lambda: over.wait(60)), api_deadline=3.0) as api:
@@ -442,7 +448,7 @@ def test_without_its_registry_a_server_lets_nobody_in_and_says_why(tmp_path: Pat
 LOCK = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN IMMEDIATE'); print(flush=True); input()"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_store_that_another_process_writes_to_for_long_hinders_writers_only(tmp_path: Path) -> None:
     database = str(tmp_path / "data" / "registry.sqlite")
     with served(tmp_path, api_deadline=4.0, ingest_in="thread") as api:

@@ -459,6 +459,7 @@ def test_what_is_no_http_of_ours_ends_with_4xx_or_nothing_and_the_server_goes_on
     assert client.get("/health").status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_store_that_fails_is_told_without_the_path_of_its_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_pages(tmp_path / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves."})
     stores = open_laptop(tmp_path / "data")

@@ -240,7 +240,7 @@ def test_what_is_no_message_is_refused_without_what_was_sent(api: Api, content: 
     assert SECRET not in reply.text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_serves_the_tools_over_stdio(tmp_path: Path) -> None:
     import subprocess
 

@@ -92,6 +92,7 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halves]:
 QUESTIONS = ("Who signs the ledger with Tove Lund?", f"What does {SECRET} keep?", "Basalt Team Bergen archive")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_every_retriever_finds_what_it_finds_where_there_is_nothing_else(
@@ -115,6 +116,7 @@ def test_filters_of_a_question_only_narrow_what_the_key_sees(halves: Halves, ret
     halves.same(lambda c: c.post(f"/retrieve/{retriever}", json={"question": QUESTIONS[0], "filters": wide}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_answers_and_rankings_are_those_of_the_half(halves: Halves, question: str) -> None:
     for retriever in RETRIEVERS:
@@ -160,6 +162,7 @@ def test_documents_are_listed_as_if_there_were_no_others(halves: Halves) -> None
         after = halves.owner.get("/documents", params={"limit": 1, "after": after}).json()["next"]
 
 
+@pytest.mark.slow
 def test_the_surroundings_of_every_node_are_those_of_the_half(halves: Halves) -> None:
     nodes = {d["id"] for d in halves.owner.get("/documents").json()["documents"]}
     for name in (*_NAMES, *_HIDDEN):
@@ -179,6 +182,7 @@ def _kinds(around: Any) -> set[str]:
     return {node["type"] for node in around["nodes"]}
 
 
+@pytest.mark.slow
 def test_documents_are_read_and_statements_found_only_where_the_key_sees_them(halves: Halves) -> None:
     hidden = 0
     for document in halves.owner.get("/documents").json()["documents"]:
@@ -194,6 +198,7 @@ def test_documents_are_read_and_statements_found_only_where_the_key_sees_them(ha
     assert halves.reader.get(text).headers["etag"] == halves.other.get(text).headers["etag"]
 
 
+@pytest.mark.slow
 def test_entities_are_those_of_the_half(halves: Halves) -> None:
     asked = [name[:length] for name in (*_NAMES, *_HIDDEN) for length in (1, 3, 20)]
     for q in asked:

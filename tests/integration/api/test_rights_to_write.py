@@ -177,6 +177,7 @@ def test_metadata_that_no_store_takes_are_refused_and_the_list_of_documents_stay
         assert client.get("/documents").json()["documents"] == []
 
 
+@pytest.mark.slow
 def test_a_key_with_filters_takes_in_nothing_of_the_server_s_folders(api: Api) -> None:
     staff = api.client(filters=STAFF)
     for reply in (

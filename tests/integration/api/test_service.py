@@ -288,6 +288,7 @@ def test_an_open_server_answers_pages_of_its_own_origin_only(tmp_path: Path, ori
         assert patient.get(f"{api.url}/documents").json()["documents"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header",
     [

@@ -208,6 +208,7 @@ def test_an_operator_makes_lists_and_revokes_it_like_a_key(gateway: Gateway) -> 
     assert gateway.registry.signer(signer_digest(ROLE)) is None
 
 
+@pytest.mark.slow
 def test_the_example_asks_a_gateway_that_checks_signatures_and_is_let_in_by_its_role(gateway: Gateway) -> None:
     """With botocore's own signature of the real request; other secrets, bodies and services are refused before."""
     callers = {"AKIAEXAMPLE": ("right", SESSION), "AKIASTRANGER": ("right", "arn:aws:iam::123456789012:user/nobody")}

@@ -64,8 +64,9 @@ def is_served_first(api: Api, came: list[httpx.Response]) -> None:
     assert all(reply.status_code == 429 or REFUSED in reply.text for reply in came)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", HEAVY)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=pytest.mark.slow if k in ("a stream", "hops") else pytest.mark.nightly) for k in HEAVY]
+)
 def test_questions_of_one_tenant_that_hang_keep_no_other_waiting_and_too_many_are_refused(tmp_path: Path, kind: str) -> None:
     over = Event()
     embedder = Embedder(lambda: over.wait(40))
@@ -93,7 +94,7 @@ def test_questions_that_hang_keep_no_search_without_the_graph_waiting(tmp_path: 
             over.set()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("stream", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_questions_of_one_tenant_to_a_model_that_hangs_keep_no_other_waiting(tmp_path: Path, stream: bool) -> None:
     asked = {**QUESTION, "stream": stream}

@@ -129,6 +129,7 @@ def test_a_body_that_goes_on_arriving_has_the_time_it_takes() -> None:
         assert sender.recv(100).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.nightly
 def test_a_client_that_takes_nothing_of_its_answer_is_given_up_and_a_slow_one_gets_it_whole() -> None:
     ask = b"GET /large HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
     patience = replace(PATIENCE, answer=3.0)  # a busy machine keeps the slow client from reading for longer than 0.5 s

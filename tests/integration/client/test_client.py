@@ -111,6 +111,7 @@ def test_a_file_is_uploaded_followed_found_and_deleted(client: Client, tmp_path:
     assert list(client.documents(namespace="court")) == []
 
 
+@pytest.mark.nightly
 def test_all_documents_of_a_namespace_are_deleted_while_they_are_listed(client: Client, tmp_path: Path) -> None:
     write_pages(tmp_path / "yard", {f"Yard {n}": f"Yard {n} is empty." for n in range(5)})
     list(client.upload_folder(tmp_path / "yard", namespace="yard"))
@@ -168,6 +169,7 @@ def test_pages_follow_each_other(client: Client) -> None:
     assert client.egonet(named["id"], kinds=["statement"])["nodes"]
 
 
+@pytest.mark.slow
 def test_an_operator_sees_and_does_what_the_api_offers(client: Client, api: Api) -> None:
     made = client.create_key(name="reader", scopes=["read"])
     with Client(api.url, made["key"]) as reader, pytest.raises(Forbidden, match="scope"):

@@ -223,6 +223,7 @@ def test_rows_lead_to_the_words_in_the_document(index: LexicalGraphIndex) -> Non
     assert {tuple(row) for row in rows} == {tuple(COLUMNS["statements"])}
 
 
+@pytest.mark.nightly
 def test_frames_and_graphs_of_other_libraries_hold_the_same(index: LexicalGraphIndex) -> None:
     facts = table(index.stores, "facts")
     frame = facts.to_pandas()

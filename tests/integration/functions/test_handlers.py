@@ -61,6 +61,7 @@ def bring_in(asked: dict[str, Any]) -> None:
     invoke("finish", event("finish.close", run=asked["run"]))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("aws", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_file_put_into_the_bucket_is_brought_in_as_an_ingest_of_its_version_would_do(tmp_path: Path, aws: bool) -> None:
     with deployed(tmp_path / "data", aws=aws) as made:
@@ -526,6 +527,7 @@ def test_who_follows_a_job_for_longer_than_the_function_lasts_is_told_where_to_g
     }
 
 
+@pytest.mark.nightly
 def test_an_estimate_reads_a_file_of_the_bucket_or_a_text(api: Deployed) -> None:
     def estimated(**body: Any) -> tuple[int, Any]:
         route = {"resource": "/estimate", "path": "/estimate", **NOTHING_ASKED}
@@ -546,6 +548,7 @@ def test_an_estimate_reads_a_file_of_the_bucket_or_a_text(api: Deployed) -> None
         assert (status, told["message"].startswith("path must name a file in the inbox")) == (422, True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("aws", [False, True])
 def test_what_manage_is_told_to_forget_query_answers_anew(tmp_path: Path, aws: bool) -> None:
     with deployed(tmp_path, aws=aws, LEXIGRAPH_API_AUTH="gateway") as api:
@@ -562,6 +565,7 @@ def test_what_manage_is_told_to_forget_query_answers_anew(tmp_path: Path, aws: b
         assert [called("query", asked)[1]["cached"] for _ in range(2)] == [False, True]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("aws", [False, True])
 def test_a_merge_by_curate_is_in_the_next_answer_of_query_and_is_undone(tmp_path: Path, aws: bool) -> None:
     with deployed(tmp_path, aws=aws, LEXIGRAPH_API_AUTH="gateway") as api:

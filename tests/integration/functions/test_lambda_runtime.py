@@ -207,6 +207,7 @@ print(json.dumps([told, [module.__file__ for module in sys.modules.values() if g
 """
 
 
+@pytest.mark.nightly
 def test_functions_need_nothing_that_was_pruned_from_their_layer(tmp_path: Path) -> None:
     layer = core_of_host().folder / "python"
     shutil.copytree(ROOT / "functions", tmp_path / "functions")
@@ -237,6 +238,7 @@ LOADED = "import functions.query.handler, sys; print(*sorted({name.split('.')[0]
 HEAVY = {"aiohttp", "gremlin_python", "llama_index", "mcp", "onnxruntime", "pypdf", "re2", "spacy", "tokenizers", "uvicorn"}
 
 
+@pytest.mark.nightly
 def test_query_is_ready_with_its_stores_open_and_without_what_it_may_never_need() -> None:
     with aws_deployment(LEXIGRAPH_API_AUTH="gateway") as environment:
         done = subprocess.run(

@@ -51,6 +51,7 @@ def lines(documents: int) -> str:
     return "\n".join(json.dumps({"id": str(n), "text": f"Room {n} has {n % 7} boards of Oak."}) for n in range(documents))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("chunks", [1_000, pytest.param(100_000, marks=pytest.mark.soak)], ids=["small", "full"])
 def test_a_file_of_many_chunks_stays_within_what_an_execution_may_use(tmp_path: Path, chunks: int) -> None:
     """In full with the limits of the service; small with limits that are smaller in proportion, but for what is fixed."""

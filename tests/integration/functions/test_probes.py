@@ -97,6 +97,7 @@ def services() -> Iterator[Services]:
         yield made[0]
 
 
+@pytest.mark.nightly
 def test_every_probe_holds_over_services_that_work_and_leaves_nothing(services: Services) -> None:
     services.vectors.delay = 2
     found = [r for job, groups in EVERYTHING.items() for r in services.probe(job, groups, least_engine="1.4.8.0")]

@@ -184,6 +184,7 @@ def test_what_cannot_be_done_is_refused_with_the_field_and_in_the_job(tmp_path: 
         assert len(made.stores.registry.jobs(OWNER)) == len(refused)
 
 
+@pytest.mark.nightly
 def test_the_state_machine_itself_names_the_job_and_calls_until_all_is_done(tmp_path: Path, titan: Titan) -> None:
     with deployed(tmp_path / "data", carried_out=True) as made:
         take_in(made, tmp_path)

@@ -159,7 +159,7 @@ def curate(watched: Watched) -> None:
     assert watched.call("curate", event("curate.undo", path=path))["statusCode"] == 200
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_functions_ask_nothing_of_the_registry_that_their_roles_would_refuse(tmp_path: Path) -> None:
     settings = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_API_DEADLINE": "10"}
     with deployed(tmp_path, aws=True, **settings) as made:

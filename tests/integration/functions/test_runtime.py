@@ -162,6 +162,7 @@ def whole(folder: Path, text: str, uri: str) -> Any:
         return content(index.stores)
 
 
+@pytest.mark.nightly
 def test_the_state_machine_brings_a_file_in_replaces_it_and_takes_it_out(machine: Deployed, tmp_path: Path) -> None:
     uri = f"s3://{inbox()}/{KEY}"
     assert arrive(machine, "start.created", version_id=machine.put(LONG))["status"] == "SUCCEEDED"
@@ -193,6 +194,7 @@ def compared(made: Deployed, **asked: Any) -> tuple[dict[str, Any], int]:
     return json.loads(ended["output"])["check"], len(made.cloud.invoked) - before
 
 
+@pytest.mark.nightly
 def test_an_operator_has_the_state_machine_compare_the_stores_and_put_them_right(machine: Deployed) -> None:
     assert arrive(machine, "start.created", version_id=machine.put(HARBOUR))["status"] == "SUCCEEDED"
     stores, whole = machine.stores, content(machine.stores)
@@ -231,6 +233,7 @@ def test_a_step_that_fails_for_good_fails_the_execution_with_the_reason_in_the_j
     assert job.reason
 
 
+@pytest.mark.nightly
 def test_a_step_that_is_busy_is_tried_again(machine: Deployed) -> None:
     refused: list[str] = []
 
@@ -267,6 +270,7 @@ def test_a_run_that_a_newer_one_overtakes_ends_without_a_failure(machine: Deploy
 # ------------------------------------------------------------ streaming
 
 
+@pytest.mark.nightly
 def test_the_stream_function_is_a_web_server_that_believes_only_its_adapter(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -312,6 +316,7 @@ def serving(port: int) -> Iterator[str]:
         process.wait(30)
 
 
+@pytest.mark.nightly
 def test_new_chunks_are_related_through_the_gateway_and_the_state_machine(tmp_path: Path) -> None:
     found, text = list[dict[str, Any]](), LONG.partition("## Room 6")[0]
     model = {"LEXIGRAPH_API_AUTH": "gateway", "LEXIGRAPH_LLM": "openai:test"}

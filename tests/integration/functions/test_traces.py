@@ -66,6 +66,7 @@ def test_store_calls_of_functions_are_subsegments_of_their_call(tmp_path: Path) 
     assert "Harbour" not in json.dumps(sent)
 
 
+@pytest.mark.nightly
 def test_an_execution_continues_the_trace_of_who_starts_it_and_every_step_is_found_by_its_job(tmp_path: Path) -> None:
     with traced(tmp_path / "data", carried_out=True) as (made, trace, told):
         status, reply = called("manage", event("manage.upload"))

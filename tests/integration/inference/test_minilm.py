@@ -41,6 +41,7 @@ def test_the_vector_of_a_text_does_not_depend_on_the_texts_beside_it(model, alon
     assert np.array_equal(together[-1], together[len(SENTENCES) - 1])
 
 
+@pytest.mark.slow
 def test_texts_of_equal_length_are_embedded_together_and_get_the_vectors_that_they_get_alone(model):
     words = ["graph", "store", "river", "music", "chalk", "paper", "light", "stone"]
     texts = [" ".join([first, second, *words[:length]]) for first in words for second in words for length in (0, 3, 7)]

@@ -146,6 +146,7 @@ def statements_merged(cluster: NeptuneStandIn) -> int:
     return sum(call.rows for call in cluster.calls if "MERGE (x:Statement" in call.query)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("keeps_empty", [True, False], ids=["empty texts stay", "empty texts are no properties"])
 def test_a_load_and_an_ingest_give_what_an_ingest_gives(tmp_path: Path, aws: AwsServer, keeps_empty: bool) -> None:
     before, after = range(7), range(4, 20)
@@ -171,6 +172,7 @@ def test_a_load_and_an_ingest_give_what_an_ingest_gives(tmp_path: Path, aws: Aws
         assert bulk.index.repair(dry_run=True) == []
 
 
+@pytest.mark.slow
 def test_no_relationship_comes_twice_in_a_load_and_files_and_parts_stay_small(tmp_path: Path, one: Bench) -> None:
     files = write_corpus(tmp_path / "files", range(12))
     load = one.load()
@@ -191,7 +193,7 @@ def test_no_relationship_comes_twice_in_a_load_and_files_and_parts_stay_small(tm
     assert load.progress.stage == "loaded"
 
 
-@pytest.mark.parametrize("files_loaded", [0, 2, 3, 6, 9, 14])
+@pytest.mark.parametrize("files_loaded", [0, 6, *(pytest.param(n, marks=pytest.mark.nightly) for n in (2, 3, 9, 14))])
 def test_what_a_load_did_not_bring_the_ingest_writes(tmp_path: Path, aws: AwsServer, files_loaded: int) -> None:
     files = write_corpus(tmp_path / "files", range(6))
     with bench(tmp_path / "plain", aws) as plain, bench(tmp_path / "bulk", aws) as bulk:
@@ -216,6 +218,7 @@ def test_what_a_load_did_not_bring_the_ingest_writes(tmp_path: Path, aws: AwsSer
         assert content(bulk.stores) == content(plain.stores)
 
 
+@pytest.mark.nightly
 def test_a_load_beside_other_writers_changes_nothing_that_they_wrote(tmp_path: Path, aws: AwsServer) -> None:
     """Between the files and the loader documents change, go, and come by other ways."""
     files, ours = tmp_path / "files", range(8)
@@ -239,6 +242,7 @@ def test_a_load_beside_other_writers_changes_nothing_that_they_wrote(tmp_path: P
         assert content(bulk.stores) == content(plain.stores)
 
 
+@pytest.mark.slow
 def test_documents_that_nobody_ingests_after_a_load_are_taken_away_by_a_repair(tmp_path: Path, one: Bench) -> None:
     one.ingest(write_corpus(tmp_path / "first", range(3)))
     before = content(one.stores)
@@ -249,6 +253,7 @@ def test_documents_that_nobody_ingests_after_a_load_are_taken_away_by_a_repair(t
     assert {k: left[k] for k in left if k != "cache"} == {k: before[k] for k in before if k != "cache"}
 
 
+@pytest.mark.slow
 def test_a_second_run_goes_on_after_the_last_part(tmp_path: Path, one: Bench) -> None:
     files = write_corpus(tmp_path / "files", range(10))
     load = one.load()

@@ -16,6 +16,7 @@ def aws() -> Iterator[AwsServer]:
         yield server
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("files", "seconds"), [(12, 0.4), pytest.param(200, 2.0, marks=[pytest.mark.slow, pytest.mark.soak])]
 )
@@ -27,6 +28,7 @@ def test_files_that_close_at_once_lose_no_name_and_no_lease(aws: AwsServer, file
     assert done.requests < 25 * files
 
 
+@pytest.mark.nightly
 def test_a_key_that_is_written_to_too_often_is_refused_by_the_stand_in_and_asked_again(aws: AwsServer) -> None:
     aws.most_writes = 8
     done = closing.close_at_once(aws, 12, 0.4)

@@ -39,6 +39,7 @@ def check(stores: Stores) -> None:
     assert told["entities"] >= held["entities"]
 
 
+@pytest.mark.slow
 def test_counts_follow_documents_that_come_change_and_go(stores: Stores, tmp_path: Path, aws: AwsServer) -> None:
     pages, index = write_pages(tmp_path / "pages", CLOCK), laptop(tmp_path / "data", stores)
     assert not index.ingest([pages]).failures

@@ -76,7 +76,7 @@ def disturb(tmp_path: Path, rounds: Iterable[int], prepare: str) -> None:
 
 
 # the seeds of moments spread over the run
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("prepare", "rounds"), [("new", (1, 7, 5)), ("update", (21, 25, 24)), ("remove", (32, 30, 36))])
 def test_what_is_killed_at_any_point_and_run_again_equals_an_undisturbed_run(
     tmp_path: Path, prepare: str, rounds: tuple[int, ...]
@@ -90,7 +90,7 @@ def test_a_hundred_kills_change_nothing(tmp_path: Path, prepare: str) -> None:
     disturb(tmp_path, range(100, 200), prepare)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_four_processes_at_once_end_like_a_serial_run(tmp_path: Path) -> None:
     for tag in "abc":
         workers.write_corpus(tmp_path / tag, DOCUMENTS, tag)

@@ -115,7 +115,7 @@ def race(ground: Ground, first: str, second: str, calls: range, *, frozen: bool)
 # ------------------------------------------------------------ killed, throttled, cut off, refused
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "calls", "turn"), [("replaced", range(67, 1_000, 180), 0), ("removed", range(43, 90, 40), 3)]
 )
@@ -149,7 +149,7 @@ RACES = [("replaced", "gone"), ("another", "gone"), ("gone", "another"), ("anoth
 REMOVED = ("replaced", "removed")  # the same document; the run that it overtakes ends as Superseded
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_document_that_goes_amid_the_update_of_another_that_shares_facts_harms_neither(
     ground: Ground, frozen: bool
@@ -167,7 +167,7 @@ def test_a_document_that_comes_or_goes_at_any_call_of_another_that_shares_facts_
     race(ground, first, second, range(7, 1_000), frozen=frozen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_build_that_sleeps_while_its_document_is_removed_leaves_nothing(ground: Ground) -> None:
     names = ground.way("replaced").names
     ground.way("removed")
@@ -181,7 +181,7 @@ def test_a_document_that_is_removed_at_any_call_of_its_update_leaves_nothing(gro
     race(ground, *REMOVED, range(7, 1_000), frozen=frozen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_doctor_takes_away_what_the_stores_of_a_deployment_hold_of_a_document_that_nobody_knows(ground: Ground) -> None:
     world, end, gone = ground.world, ground.way("new").end, version(OWNER, "Gone", {"Life": [said("Tove Lund|Person")]})
     world.restore(end)
@@ -218,7 +218,7 @@ def compared(ground: Ground, *, repair: bool) -> dict[str, int]:
     return dict(data["check"]["problems"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_operator_has_a_deployment_compare_its_stores_and_put_them_right(ground: Ground) -> None:
     world, end = ground.world, ground.way("new").end
     world.restore(end)
@@ -266,7 +266,7 @@ def tell(ground: Ground, order: tuple[str, ...], *, late: bool) -> None:
 ORDERS = [order for count in (2, 3) for order in permutations(("new", "replaced", "removed"), count)]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_messages_told_twice_and_out_of_order_end_in_the_newest_state(ground: Ground) -> None:
     tell(ground, ("replaced", "new"), late=True)
 

@@ -55,6 +55,7 @@ def at_once(folder: Path) -> Answers:
     return found_by("at once", folder, QUESTIONS[::8])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("history", ["backwards", "replaced", "removed"])
 def test_every_retriever_finds_the_same_after_every_history(history: str, folder: Path, at_once: Answers) -> None:
     found = found_by(history, folder, QUESTIONS[::8])
@@ -63,6 +64,7 @@ def test_every_retriever_finds_the_same_after_every_history(history: str, folder
     assert differing(found, at_once) == []
 
 
+@pytest.mark.nightly
 def test_fresh_processes_find_the_same_whatever_the_seed_of_their_hashes(folder: Path, at_once: Answers) -> None:
     files = sorted((folder / "files").iterdir())
     written = [path.stat().st_mtime_ns for path in files]

@@ -101,6 +101,7 @@ def test_only_a_refresh_asks_the_models_about_what_they_answered_before(index: L
     assert content(index.stores) == once
 
 
+@pytest.mark.slow
 def test_one_sentence_added_makes_at_most_two_new_chunks(index: LexicalGraphIndex, tmp_path: Path) -> None:
     rng = random.Random(7)
     words = [

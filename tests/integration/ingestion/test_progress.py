@@ -74,6 +74,7 @@ def test_a_second_passes_between_events_and_less_than_five_between_those_kept() 
     assert progress._LINE_SECONDS + pace._TICK <= 5
 
 
+@pytest.mark.slow
 def test_while_one_call_takes_long_events_keep_coming(server: ScriptedLLMServer, folder: Path, tmp_path: Path) -> None:
     seen: list[tuple[float, Event]] = []
     index = index_of(server, tmp_path / "data")
@@ -92,6 +93,7 @@ def test_while_one_call_takes_long_events_keep_coming(server: ScriptedLLMServer,
     assert len([e for e in stored if e.stage == "entity_extraction"]) >= 3
 
 
+@pytest.mark.slow
 def test_with_files_still_to_read_the_whole_is_a_guess(server: ScriptedLLMServer, folder: Path, tmp_path: Path) -> None:
     seen: list[Event] = []
     index_of(server, tmp_path / "data", batch_documents=2).ingest([folder], on_event=seen.append)
@@ -102,6 +104,7 @@ def test_with_files_still_to_read_the_whole_is_a_guess(server: ScriptedLLMServer
     assert steps[-1].detail["expected"] == steps[-1].total
 
 
+@pytest.mark.slow
 def test_a_failed_chunk_names_document_place_and_reason_and_no_text(
     server: ScriptedLLMServer, folder: Path, tmp_path: Path
 ) -> None:
@@ -117,6 +120,7 @@ def test_a_failed_chunk_names_document_place_and_reason_and_no_text(
     assert "corn" not in str(warnings)
 
 
+@pytest.mark.slow
 def test_a_chunk_that_stands_in_two_documents_fails_in_both(server: ScriptedLLMServer, folder: Path, tmp_path: Path) -> None:
     (folder / "copy.md").write_bytes((folder / "Cedar.md").read_bytes())
     seen: list[Event] = []
@@ -161,6 +165,7 @@ def test_lines_come_also_while_nothing_happens() -> None:
     assert len([line for line in console.export_text().splitlines() if "0/1 files" in line and "reading" in line]) >= 2
 
 
+@pytest.mark.slow
 def test_lines_show_done_and_all_failures_rate_and_the_rest(server: ScriptedLLMServer, folder: Path, tmp_path: Path) -> None:
     console = Console(record=True, width=200, force_terminal=False)
     with progress.telling(console) as listener:
@@ -246,6 +251,7 @@ def test_the_first_line_comes_after_half_a_second_and_the_next_after_four() -> N
     assert shown == [0.5, 4.5, 8.5]
 
 
+@pytest.mark.nightly
 def test_of_many_documents_few_are_held_at_a_time(tmp_path: Path) -> None:
     many = tmp_path / "many.jsonl"
     many.write_text("".join(f'{{"id": "{n}", "title": "Mill {n}", "text": "Mill {n} is old."}}\n' for n in range(100)))

@@ -265,6 +265,7 @@ def test_the_workflow_of_a_deployment_builds_documents_split(index: LexicalGraph
     assert everything(index) == by_steps
 
 
+@pytest.mark.slow
 def test_neptune_holds_the_same_split_and_undone(index: LexicalGraphIndex, tmp_path: Path) -> None:
     with NeptuneStandIn() as cluster:
         stores = open_laptop(tmp_path / "other")

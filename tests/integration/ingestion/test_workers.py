@@ -66,6 +66,7 @@ def lighthouses(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_a_database_is_the_same_whatever_the_number_of_workers(tmp_path, lighthouses):
     made = []
     for threads in (1, 2, 6):  # none, one and three workers
@@ -80,6 +81,7 @@ def test_a_database_is_the_same_whatever_the_number_of_workers(tmp_path, lightho
     assert made[2] == made[0]
 
 
+@pytest.mark.nightly
 def test_workers_start_only_for_many_chunks_and_end_with_the_run():
     with Workers(LocalExtractor(), Settings(), 2) as workers:
         few = list(workers.extract(chunks(40)))
@@ -91,6 +93,7 @@ def test_workers_start_only_for_many_chunks_and_end_with_the_run():
     assert (few, many) == (alone[:40], alone)
 
 
+@pytest.mark.nightly
 def test_workers_do_what_was_asked_for_before_there_was_enough_to_do():
     class Idle(LocalExtractor):
         def extract(self, chunks: Sequence[ChunkText]) -> Iterator[Extraction]:
@@ -102,6 +105,7 @@ def test_workers_do_what_was_asked_for_before_there_was_enough_to_do():
     assert found == list(LocalExtractor().extract(chunks(150)))
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_ends_the_run_with_a_word_about_what_to_do():
     with Workers(LocalExtractor(), Settings(), 1) as workers:
         results = workers.extract(chunks(600))
@@ -112,6 +116,7 @@ def test_a_worker_that_dies_ends_the_run_with_a_word_about_what_to_do():
             list(results)
 
 
+@pytest.mark.nightly
 def test_workers_end_when_the_process_that_started_them_is_killed():
     script = (
         "from tests.integration.ingestion.test_workers import *\n"

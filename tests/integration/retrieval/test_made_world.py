@@ -56,6 +56,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
         yield measured
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("type_", "least", "recall"), [("direct", 0.9, 0.85), ("multi", 0.85, 0.8), ("bridge", 0.6, 0.5)])
 def test_traversal_keeps_the_evidence_of_every_type_of_question(
     world: Measured, type_: str, least: float, recall: float
@@ -67,6 +68,7 @@ def test_traversal_keeps_the_evidence_of_every_type_of_question(
     assert kept.recall >= recall
 
 
+@pytest.mark.nightly
 def test_what_lies_behind_a_bridge_is_found_by_links(world: Measured) -> None:
     by_links = world.kept("bridge", "traversal", beyond=1)
     without, fused = world.kept("bridge", "traversal", beyond=1, link_rounds=0), world.kept("bridge", "fused", beyond=1)
@@ -75,6 +77,7 @@ def test_what_lies_behind_a_bridge_is_found_by_links(world: Measured) -> None:
     assert by_links.recall >= 1.5 * max(without.recall, fused.recall)
 
 
+@pytest.mark.slow
 def test_links_lose_nothing_where_likeness_is_enough(world: Measured) -> None:
     by_links, fused = world.kept("direct", "traversal"), world.kept("direct", "fused")
 

@@ -153,6 +153,7 @@ def test_every_parameter_takes_part() -> None:
     assert set(SEMANTIC) == {f.name for f in fields(SemanticArgs)}
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(text=st.sampled_from(TEXTS), args=st.fixed_dictionaries({}, optional=TRAVERSAL), searches=SEARCHES)
 def test_traversal_gives_sound_results(stores: Stores, text: str, args: dict[str, Any], searches: list[str] | None) -> None:
@@ -167,6 +168,7 @@ def test_traversal_gives_sound_results(stores: Stores, text: str, args: dict[str
     check(retriever.retrieve(Tenant("default"), Question.of(text)), args, TraversalArgs(), graph_calls=4)
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(text=st.sampled_from(TEXTS), args=st.fixed_dictionaries({}, optional=SEMANTIC))
 def test_semantic_guided_search_gives_sound_results(stores: Stores, text: str, args: dict[str, Any]) -> None:

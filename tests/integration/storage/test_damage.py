@@ -70,6 +70,7 @@ def test_a_letter_that_was_changed_is_told(data: Path, name: str) -> None:
     assert {line.partition(":")[0] for line in problems(data)} == {name}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", LETTERS)
 def test_a_schema_that_cannot_be_decoded_is_told_wherever_its_byte_was_flipped(data: Path, name: str) -> None:
     raw = (data / name).read_bytes()
@@ -141,6 +142,7 @@ def test_files_of_another_database_are_refused_told_and_made_again(data: Path, t
         assert content(stores) == before
 
 
+@pytest.mark.slow
 def test_files_that_are_made_at_the_same_time_are_of_one_database(tmp_path: Path) -> None:
     for attempt in range(20):
         at = f"sqlite:///{tmp_path}/{attempt}"

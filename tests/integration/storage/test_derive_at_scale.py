@@ -13,6 +13,7 @@ from tests.standins.neptune import NeptuneStandIn
 SMALL, LARGE = 14_000, 42_000  # mentions; of each name that stands everywhere more than the thousand that are looked at
 
 
+@pytest.mark.slow
 def test_one_more_document_is_no_more_work_for_sqlite_in_a_larger_tenant(tmp_path: Path) -> None:
     steps = []
     for count in (SMALL, LARGE):
@@ -21,7 +22,7 @@ def test_one_more_document_is_no_more_work_for_sqlite_in_a_larger_tenant(tmp_pat
     assert steps[1] < 1.05 * steps[0]  # trees of keys are a little higher
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_one_more_document_is_no_more_reads_for_neptune_in_a_larger_tenant_and_gives_what_sqlite_does(
     tmp_path: Path,
 ) -> None:

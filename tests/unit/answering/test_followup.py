@@ -319,6 +319,7 @@ def engine(stores: Stores, llm: Any = "none", **args: Any) -> LexicalGraphQueryE
     )
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("E-39")
 def test_a_followup_is_answered_about_what_the_conversation_is_about(stores: Stores) -> None:
     asked = engine(stores)

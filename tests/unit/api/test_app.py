@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = (
     *("llama_index", "spacy", "onnxruntime", "tokenizers", "mcp", "boto3", "botocore", "pandas", "uvicorn"),
     *("sklearn", "sentence_transformers", "re2", "pypdf", "docx", "openpyxl", "lxml", "typer", "rich", "httpx"),
@@ -15,6 +17,7 @@ print(*sorted({{name.split(".")[0] for name in sys.modules}} & set({HEAVY!r})))
 """
 
 
+@pytest.mark.slow
 def test_making_the_application_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.split() == []

@@ -13,6 +13,7 @@ def test_each_is_of_a_type_that_is_read_and_of_the_size_that_was_asked_for(name:
     assert 100 < len(MAKERS[name](20_000)) < least
 
 
+@pytest.mark.slow
 def test_a_row_tells_memory_time_and_outcome() -> None:
     read, refused = rows(0.05, ["txt words", "json nesting"])
     assert read["outcome"].startswith("1 documents, ")

@@ -89,6 +89,7 @@ def test_questions_are_made_of_the_corpus_and_their_kinds_come_in_turn(corpus: G
     assert all(any(name in text for name in corpus.names[: len(corpus)]) for kind, text in asked if kind == "two hops")
 
 
+@pytest.mark.nightly
 def test_bench_speed_tells_of_every_part_and_uses_its_index_again(tmp_path: Path) -> None:
     command = ["bench", "speed", "--statements", "500", "--questions", "1", "--folder", str(tmp_path / "kept")]
 
@@ -129,7 +130,7 @@ def test_bench_speed_tells_of_every_part_and_uses_its_index_again(tmp_path: Path
     assert "index read: chunk records, MB" in again.out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.requirement("W-21", "W-22")
 def test_bench_speed_tells_the_time_of_each_setting_of_multidoc_and_what_five_documents_cost(tmp_path: Path) -> None:
     told = here(

@@ -403,6 +403,7 @@ def as_manual(written: list[list[str]]) -> str:
 ENDINGS = {as_markdown: "md", as_html: "html"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("render", [as_text, as_wrapped_text, as_markdown, as_html, as_manual])
 def test_a_sentence_added_to_a_hundred_paragraphs_makes_at_most_three_new_chunks(
     tmp_path: Path, render: Callable[[list[list[str]]], str]

@@ -56,6 +56,7 @@ def test_off_is_one_object_and_stores_and_models_are_what_they_are(tmp_path: Pat
     assert names == {"SqliteGraphStore", "SqliteVectorStore", "MiniLM", "OpenAICompatible"}
 
 
+@pytest.mark.slow
 def test_off_a_whole_question_imports_nothing_of_opentelemetry(tmp_path: Path) -> None:
     code = """
 import sys
@@ -104,7 +105,7 @@ def test_what_is_told_every_second_belongs_to_the_span_that_began_it(exporter: I
     assert spans["tick"].parent == spans["outer"].context
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_back_end_that_does_not_answer_is_waited_for_5_seconds() -> None:
     given_up = Event()
 

@@ -244,6 +244,7 @@ def test_a_job_that_a_worker_cannot_do_fails_and_the_next_one_is_done(
     jobs.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize(("deaths", "status"), [(1, "SUCCEEDED"), (2, "FAILED")])
@@ -409,7 +410,7 @@ def test_an_ingest_asked_for_again_after_a_failure_is_another_job(service: Servi
     assert failed.id != first.id == second.id
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_take_in_two_tenants_at_once(tmp_path: Path) -> None:
     go = Event()
 
@@ -442,7 +443,7 @@ def test_processes_take_in_two_tenants_at_once(tmp_path: Path) -> None:
         service.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_process_logs_what_its_server_logs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -544,6 +545,7 @@ def test_jobs_of_the_command_line_that_were_left_behind_do_not_count(service: Se
         assert upload(mine).status_code == 202
 
 
+@pytest.mark.nightly
 def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) -> None:
     slow = {"text": "Ann sat. " * 45_000}
     with tenants(service) as (mine, others), ThreadPoolExecutor(8) as pool:

@@ -94,6 +94,7 @@ def test_a_decision_tells_a_key_with_filters_no_name_of_other_documents(api: Api
     assert samples(staff) == []
 
 
+@pytest.mark.slow
 def test_a_proposal_has_its_evidence_and_goes_once_it_is_accepted(api: Api) -> None:
     admin = api.client()
     text = b"# Harbour\n\nQuill Shipping Ltd was founded by Tove Lund. Quill Shipping Ltd lies in Vardo.\n"

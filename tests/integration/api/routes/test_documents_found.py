@@ -42,6 +42,7 @@ def _all(client: httpx.Client, **params: str | int) -> tuple[list[str], int]:
     return titles, pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 7, 100, 1_000])
 def test_every_document_that_has_the_words_is_found_once(client: httpx.Client, limit: int) -> None:
     titles, pages = _all(client, find="ÜBERWEIS 11", limit=limit)

@@ -44,6 +44,7 @@ def _id(client: httpx.Client, name: str) -> str:
     return str(client.get("/entities", params={"q": name}).json()["entities"][0]["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", ["Tove Lund", "tove lund", "TOVE  LUND", "Tove Lu", "tove", "tov"])
 def test_a_name_is_found_while_it_is_typed(client: httpx.Client, q: str) -> None:
     assert _found(client, q)[:2] == ["Tove Lund", "Tove Lundgren"]

@@ -61,6 +61,7 @@ def test_a_folder_is_taken_in_and_the_reply_says_what_was_done(api: Api) -> None
     assert told["incremental"] is False
 
 
+@pytest.mark.slow
 def test_files_of_no_known_type_are_told_by_the_ingest_its_job_and_the_estimate(api: Api, tmp_path: Path) -> None:
     (tmp_path / "corpus" / "old.doc").write_bytes(b"x")
     client = api.client()
@@ -72,6 +73,7 @@ def test_files_of_no_known_type_are_told_by_the_ingest_its_job_and_the_estimate(
     assert notes == ["skipped 1 file: 1 .doc (save it as .docx)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flow.md.gz", "flow.MD.GZ", "flow.pdf", "flow.docx"])
 def test_a_text_is_estimated_as_text_whatever_its_name(api: Api, name: str) -> None:
     told = api.client().post("/estimate", json={"text": "# Flow\n\nMira Holm signs.", "name": name}).json()

@@ -76,6 +76,7 @@ def test_nothing_is_counted_again_until_something_changes(api: Api) -> None:
         del api.stores.graph.stats
 
 
+@pytest.mark.slow
 def test_no_reply_waits_for_counts_that_take_long(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "_TIMES", 2)  # as long until they are counted again: two seconds instead of twenty
     client, counting, calls = api.client("large"), Event(), list[str]()

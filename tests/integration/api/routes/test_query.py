@@ -511,6 +511,7 @@ def test_an_egonet_shows_what_is_around_a_node(api: Api) -> None:
     assert client.get("/graph/egonet", params={"id": "nonsense"}).status_code in (404, 422)
 
 
+@pytest.mark.nightly
 def test_an_estimate_reads_the_documents_and_asks_no_model(api: Api) -> None:
     client = api.client()
     told = client.post("/estimate", json={"path": "corpus"}).json()
@@ -520,6 +521,7 @@ def test_an_estimate_reads_the_documents_and_asks_no_model(api: Api) -> None:
     assert client.post("/estimate", json={"path": "nowhere"}).status_code == 404
 
 
+@pytest.mark.nightly
 def test_an_estimate_reads_a_text_that_comes_with_it_as_the_file_it_would_be(api: Api) -> None:
     client = api.client()
     text = f"# Flow\n\n{prose('Mira Holm signs.')}\n\n{section('Appeals', 'Tove Lund hears them.')}".rstrip()
@@ -624,6 +626,7 @@ def test_diagnostics_never_take_the_unknown_for_good(tmp_path: Path) -> None:
         assert (told["llm_api"], told["model_listed"]) == (None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("E-54", "E-66")
 def test_each_feature_flag_is_a_setting_of_the_server(tmp_path: Path) -> None:
     def flags(folder: str, **settings: Any) -> dict[str, bool]:
@@ -716,7 +719,7 @@ def test_what_a_model_s_server_repeats_of_a_prompt_is_not_logged(served: Any, ca
     assert "Calloway" not in caplog.text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks into /proc")
 def test_long_estimates_keep_no_question_waiting_and_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def readers() -> list[Path]:

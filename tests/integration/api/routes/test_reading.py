@@ -152,6 +152,7 @@ def test_topics_span_their_statements(client: httpx.Client, long: str) -> None:
     assert [t["start"] for t in found["topics"]] == sorted(t["start"] for t in found["topics"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 7, 100, 500])
 def test_pages_of_any_size_make_the_whole(client: httpx.Client, long: str, limit: int) -> None:
     every = _every(client, f"/documents/{long}/statements", "statements", limit=500)

@@ -40,6 +40,7 @@ def best_first(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted((s for result in results for s in result["details"]), key=lambda s: -s["score"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_statements_fill_their_room_best_first_and_stay_the_same_in_a_larger_one(
     client: httpx.Client, retriever: str

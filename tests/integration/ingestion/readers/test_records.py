@@ -124,6 +124,7 @@ def test_a_removal_that_was_interrupted_goes_on_with_the_next_ingest(tmp_path: P
     assert content(index.stores) == content(calm.stores)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rounds", [pytest.param(3, marks=pytest.mark.slow), pytest.param(12, marks=pytest.mark.soak)])
 def test_an_ingest_killed_while_records_leave_and_run_again_equals_an_undisturbed_one(tmp_path: Path, rounds: int) -> None:
     many = [f"Rock {n}" for n in range(60)]

@@ -219,7 +219,7 @@ def test_no_backup_is_made_of_what_is_damaged(tmp_path: Path, harm: Callable[[Pa
     assert not (tmp_path / "one.zip").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_backups_during_a_storm_are_each_of_one_moment(tmp_path: Path) -> None:
     for tag in "abc":
         workers.write_corpus(tmp_path / tag, STORM, tag)

@@ -178,7 +178,7 @@ def wakes_at_every_third_call(town: Town, first: int, lease_seconds: float) -> N
     assert met > 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("first", [pytest.param(1, marks=pytest.mark.soak), 2, pytest.param(3, marks=pytest.mark.soak)])
 def test_wherever_a_late_writer_wakes_nothing_of_a_removed_document_stays(town: Town, first: int) -> None:
     wakes_at_every_third_call(town, first, 6.0)
@@ -190,6 +190,7 @@ def test_wherever_a_writer_wakes_that_learns_at_once_that_it_is_late_nothing_sta
     wakes_at_every_third_call(town, first, 0.2)
 
 
+@pytest.mark.slow
 def test_a_late_writer_takes_its_vectors_away_and_fails(town: Town) -> None:
     before, gone = content(town.opened[0]), list[str]()
 
@@ -227,9 +228,10 @@ def killed_after(town: Town, late: str) -> None:
     town.end_leases()  # it may have known that it was late, and have begun to clean up
 
 
-LATE = ["upsert", "write", pytest.param("put", marks=pytest.mark.slow), pytest.param("tag", marks=pytest.mark.slow)]
+LATE = ["upsert", "write", pytest.param("put", marks=pytest.mark.nightly), pytest.param("tag", marks=pytest.mark.nightly)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", LATE)
 def test_what_a_late_writer_left_that_was_killed_is_found_and_taken_away(town: Town, late: str) -> None:
     before = content(town.opened[0])
@@ -239,6 +241,7 @@ def test_what_a_late_writer_left_that_was_killed_is_found_and_taken_away(town: T
     assert (different(town, before), doctor(town)) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", LATE)
 def test_what_a_late_writer_left_that_was_killed_goes_with_a_later_run(town: Town, late: str) -> None:
     before = content(town.opened[0])
@@ -252,6 +255,7 @@ def test_what_a_late_writer_left_that_was_killed_goes_with_a_later_run(town: Tow
     assert stores.registry.late_writers(OWNER, since=0.0) == []
 
 
+@pytest.mark.slow
 def test_results_that_a_late_writer_noted_as_used_and_was_killed_are_found_and_taken_away(town: Town) -> None:
     before = content(town.opened[0])
     killed_after(town, "own")
@@ -261,6 +265,7 @@ def test_results_that_a_late_writer_noted_as_used_and_was_killed_are_found_and_t
     assert (different(town, before), doctor(town)) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_quiet_deployment_takes_away_by_itself_what_killed_writers_left(town: Town) -> None:
     before = content(town.opened[0])
     killed_after(town, "upsert")
@@ -274,6 +279,7 @@ def test_a_quiet_deployment_takes_away_by_itself_what_killed_writers_left(town: 
     assert steps.tend() == {"tenants": 0, "late_writers": 0}
 
 
+@pytest.mark.slow
 def test_a_document_that_a_late_request_took_from_is_told_and_made_whole_by_its_next_ingest(
     town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -305,6 +311,7 @@ def test_a_document_whose_run_failed_is_told_and_left_to_its_next_ingest(town: T
     assert (kept.state, kept.reason, kept.fingerprint) == ("FAILED", record.reason, record.fingerprint)
 
 
+@pytest.mark.nightly
 def test_an_error_with_one_tenant_does_not_keep_others_from_being_swept(town: Town) -> None:
     stores = town.stores()
     index = town.index(stores)
@@ -330,6 +337,7 @@ def test_an_error_with_one_tenant_does_not_keep_others_from_being_swept(town: To
     assert stores.registry.late_tenants(since=0.0) == [OWNER]
 
 
+@pytest.mark.nightly
 def test_a_document_that_came_back_keeps_all_it_has_when_leftovers_are_swept(town: Town) -> None:
     killed_after(town, "upsert")
     town.file.write_text(TEXT.replace("Bergen", "Oslo"))

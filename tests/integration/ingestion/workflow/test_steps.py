@@ -65,6 +65,7 @@ def extracted(steps: Steps, path: Path) -> FileRun:
     return run
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("do", [once, twice])
 def test_files_brought_in_step_by_step_equal_those_ingested_in_process(tmp_path: Path, files: Path, do) -> None:
     whole, steps = laptop(tmp_path / "whole"), steps_over(tmp_path / "steps")
@@ -358,7 +359,7 @@ def disturbed(tmp_path: Path, files: Path, calls: range) -> int:
     return caught
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_update_killed_at_some_calls_to_a_store_and_driven_on_equals_an_undisturbed_one(tmp_path, files) -> None:
     calls = range(4, 60, 9)
     assert disturbed(tmp_path, files, calls) == len(calls)

@@ -240,6 +240,7 @@ def test_writers_of_the_same_documents_leave_whole_records_and_true_counts(aws: 
 # -- leases
 
 
+@pytest.mark.nightly
 def test_a_dead_holder_s_lease_is_free_after_its_term(registry: DynamoDBRegistry, aws: AwsServer, table: str) -> None:
     with process(aws, table, HOLD, 1.0) as holder:
         assert taken(registry, "x", "y") == {"y"}
@@ -249,7 +250,7 @@ def test_a_dead_holder_s_lease_is_free_after_its_term(registry: DynamoDBRegistry
         eventually(lambda: taken(registry, "x") == {"x"})
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_lease_is_renewed_as_long_as_it_is_held(registry: DynamoDBRegistry, aws: AwsServer, table: str) -> None:
     with process(aws, table, HOLD, 1.0) as holder:
         until = time.monotonic() + 5
@@ -261,7 +262,7 @@ def test_a_lease_is_renewed_as_long_as_it_is_held(registry: DynamoDBRegistry, aw
     assert taken(registry, "x") == {"x"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_holder_that_was_stopped_too_long_is_told_and_writes_nothing(
     registry: DynamoDBRegistry,
     aws: AwsServer,
@@ -298,6 +299,7 @@ except Conflict:
     assert stored(registry, record("a.md")) == record("a.md")
 
 
+@pytest.mark.slow
 def test_who_takes_a_lease_from_a_silent_holder_notes_it(registry: DynamoDBRegistry, aws: AwsServer, table: str) -> None:
     with process(aws, table, HOLD, 1.0) as holder:
         holder.send_signal(signal.SIGKILL)
@@ -518,7 +520,7 @@ def test_objects_stand_under_prefix_tenant_and_source_and_nothing_is_said_of_acc
     assert documents.names(A, ONE) == ["Übersicht 1+1?.pdf"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_more_files_than_a_page_of_a_listing_are_listed_and_deleted(documents: S3DocumentStore) -> None:
     for n in range(1_005):
         documents.put(A, ONE, f"text-{n}.txt", b"1")
@@ -530,7 +532,7 @@ def test_more_files_than_a_page_of_a_listing_are_listed_and_deleted(documents: S
 # -- all of them together
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_documents_are_taken_in_replaced_and_removed_over_the_stores_of_aws(
     aws: AwsServer, table: str, tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_what_does_not_pass_in_four_tries_is_given_up_with_its_reason(cluster, c
     assert len(cluster.server.calls) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -243,7 +244,7 @@ def test_a_write_that_runs_too_long_leaves_nothing_behind(cluster):
     client.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_server_that_says_nothing_is_left_soon_after_the_deadline():
     with NeptuneStandIn() as server:  # its own: the query it still has would be counted in the next test
         client = NeptuneClient.connect(server.connection, read_seconds=0.2)

@@ -164,11 +164,12 @@ def check(seed: int, requests: int, neptune: NeptuneStandIn, folder: Path) -> No
     embedded.close()
 
 
+@pytest.mark.slow
 def test_a_made_graph_reads_the_same_in_both_stores(neptune: NeptuneStandIn, tmp_path: Path) -> None:
     check(1, 3, neptune, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [2, 3, pytest.param(4, marks=pytest.mark.soak)])
 def test_many_made_graphs_read_the_same_in_both_stores(seed: int, neptune: NeptuneStandIn, tmp_path: Path) -> None:
     check(seed, 25, neptune, tmp_path)

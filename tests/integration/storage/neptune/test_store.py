@@ -143,16 +143,18 @@ def disturb(name: str, chosen: Callable[[int], bool]) -> None:
         server.execute_command("GRAPH.DELETE", before)
 
 
+@pytest.mark.slow
 def test_a_change_killed_between_two_of_its_queries_ends_as_if_nothing_had_happened() -> None:
     disturb("update", lambda at: at % 7 == 3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", WAYS)
 def test_a_change_killed_after_any_of_its_queries_ends_as_if_nothing_had_happened(name: str) -> None:
     disturb(name, lambda at: True)
 
 
+@pytest.mark.nightly
 def test_every_query_may_run_twice_because_its_reply_was_lost(tmp_path: Path, cluster: NeptuneStandIn) -> None:
     store, calm = (
         NeptuneGraphStore(cluster.connection, retry=Retry(attempts=8, base=0.0)),
@@ -169,6 +171,7 @@ def test_every_query_may_run_twice_because_its_reply_was_lost(tmp_path: Path, cl
     calm.close()
 
 
+@pytest.mark.slow
 def test_the_graph_is_that_of_the_embedded_store_after_every_step(tmp_path: Path, store: NeptuneGraphStore) -> None:
     embedded = SqliteGraphStore(f"sqlite:///{tmp_path}")
     source = curie().source.id
@@ -261,6 +264,7 @@ def test_an_entity_that_gets_support_after_it_was_found_gone_stays(store: Neptun
     assert len(dump_graph(store, A)["entity"]) == 3, "those of the births and their title"
 
 
+@pytest.mark.slow
 def test_a_closed_chunk_that_comes_back_half_collected_is_written_in_full(
     cluster: NeptuneStandIn, store: NeptuneGraphStore
 ) -> None:
@@ -280,6 +284,7 @@ def test_a_closed_chunk_that_comes_back_half_collected_is_written_in_full(
         assert {table: got[table] for table in expected} == expected, writes
 
 
+@pytest.mark.nightly
 def test_a_writer_that_was_stopped_until_another_took_its_turn_changes_nothing_that_readers_see(
     cluster: NeptuneStandIn, store: NeptuneGraphStore
 ) -> None:
@@ -308,6 +313,7 @@ def test_a_writer_that_was_stopped_until_another_took_its_turn_changes_nothing_t
     assert at > 10
 
 
+@pytest.mark.slow
 def test_documents_that_share_everything_are_built_updated_and_removed_at_once(tmp_path: Path) -> None:
     def edition(n: int, number: int = 1) -> SourceVersion:
         told = said(f"On page {n} in edition {number} Ada knew Bea.", "Ada", "Bea", facts=[("Ada", "knew", "Bea")])
@@ -373,6 +379,7 @@ def test_the_factory_opens_the_store_for_its_scheme(cluster: NeptuneStandIn) -> 
     opened.close()
 
 
+@pytest.mark.slow
 def test_an_ingestion_over_both_stores_makes_the_same_graph_also_after_its_store_failed(
     tmp_path: Path, cluster: NeptuneStandIn, store: NeptuneGraphStore
 ) -> None:

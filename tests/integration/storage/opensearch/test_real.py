@@ -75,6 +75,7 @@ def requests() -> list[SearchRequest]:
     return asked + [SearchRequest("relation", text="the team of Neptune", k=30, filters=f) for f in (*filters, no)]
 
 
+@pytest.mark.nightly
 def test_the_stand_in_finds_and_scores_as_opensearch_does(both: tuple[VectorStore, VectorStore]) -> None:
     asked = requests()
     found = [store.search_many(A, asked) for store in both]
@@ -85,6 +86,7 @@ def test_the_stand_in_finds_and_scores_as_opensearch_does(both: tuple[VectorStor
         assert all(h.score / LEGACY == pytest.approx(scores[h.id], abs=1e-4) for h in real), request
 
 
+@pytest.mark.nightly
 def test_a_real_collection_is_written_listed_retagged_and_emptied_alike(both: tuple[VectorStore, VectorStore]) -> None:
     for store in both:
         store.upsert(B, {"relation": [VectorRecord(f"x{n}", f"text {n}", "s1", "c") for n in range(30)]})

@@ -520,6 +520,7 @@ def test_a_vector_is_sent_with_the_digits_that_the_service_needs_and_read_back_b
     assert all(np.array_equal(kept[f"r{n}"].vector, row) for n, row in enumerate(rows))
 
 
+@pytest.mark.slow
 def test_the_best_are_found_behind_compressed_vectors_and_scored_by_their_own(
     collection: OpenSearchServer, opened: Opener
 ) -> None:

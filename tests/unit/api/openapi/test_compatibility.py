@@ -141,6 +141,7 @@ def test_our_own_document_breaks_nothing_of_itself_and_every_loss_in_it_is_seen(
             assert breaking_changes(made, less), name
 
 
+@pytest.mark.slow
 def test_the_file_is_renewed_unless_clients_would_break(tmp_path: Path) -> None:
     file = tmp_path / "openapi.json"
     assert renew(file)

@@ -369,6 +369,7 @@ def test_markdown_nested_too_deep_is_refused(tmp_path: Path, settings: Settings,
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"[" * 20_000 + b"x", b"*a **b " * 5_000])
 def test_signs_nested_too_deep_in_markdown_are_text(tmp_path: Path, settings: Settings, content: bytes) -> None:
     (document,) = documents(found([put(tmp_path, "a.md", content)], settings))

@@ -36,6 +36,7 @@ SIGNS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [read_text, read_rst, read_asciidoc, read_source, read_log])
 def test_one_sign_again_and_again(read: Callable[[bytes, Settings], Parsed]) -> None:
     settings = load_settings()

@@ -52,7 +52,7 @@ def sheet(path: Path, rows: int) -> None:
             part.write(b"</sheetData></worksheet>")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "head", "line", "bytes_", "tail"),
     [
@@ -87,6 +87,7 @@ def test_a_large_file_takes_less_than_a_gigabyte(
     assert read(path)["megabytes"] < 1_000
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("rows", "megabytes"),
     [pytest.param(100_000, 250, marks=pytest.mark.slow), pytest.param(500_000, 400, marks=pytest.mark.soak)],

@@ -171,6 +171,7 @@ def test_values_of_other_types_than_the_format_has_are_passed_over(tmp_path: Pat
     assert (document.title, parts(document)) == ("Moorings", [("code", ("Moorings",), "moor()\n\nOut:\n12")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<table ", "![", "![a](attachment:", "\x1b[", "a\r", "<"])
 def test_what_is_repeated_takes_no_more_time_than_it_is_long(tmp_path: Path, piece: str) -> None:
     long = piece * 10_000

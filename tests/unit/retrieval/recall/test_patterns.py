@@ -82,6 +82,7 @@ def matched(draw: st.DrawFn, depth: int = 2) -> tuple[str, str]:
     return pattern, text
 
 
+@pytest.mark.nightly
 @settings(max_examples=200, derandomize=True, database=None)
 @given(matched())
 def test_what_a_pattern_matches_holds_one_of_its_fragments(pair: tuple[str, str]) -> None:

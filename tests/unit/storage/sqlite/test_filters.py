@@ -77,6 +77,7 @@ def passes(filters: Filter, stored: str) -> bool:
     return bool(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(METADATA, FILTERS)
 @example({"n": 0.1 + 0.2}, MetadataFilter("n", "==", 0.3))

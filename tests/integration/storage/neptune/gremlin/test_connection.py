@@ -59,7 +59,7 @@ def walking(gremlin_port):
         made.client.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_walk_sees_every_write_that_went_before(walking):
     walking.write("abc", ("ab", "bc"))
     assert walking.walks.run(lambda g: g.V("e:a").out("RELATION").out("RELATION").id_().to_list()) == ["e:c"]

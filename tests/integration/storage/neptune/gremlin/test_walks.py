@@ -78,7 +78,7 @@ def test_an_observed_relation_is_an_edge_of_the_egonet(store: GraphStore) -> Non
     relations.test_an_observed_relation_is_an_edge_of_the_egonet(store, shown)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (12, 13))])
 def test_distances_and_egonets_of_a_made_graph_are_those_of_the_embedded_store(
     seed: int, store: NeptuneGraphStore, cluster: NeptuneStandIn, tmp_path: Path
@@ -120,7 +120,7 @@ def drawn(store: GraphStore, node: str, depth: int, limit: int = 100_000) -> tup
     return nodes, {(e["source"], e["type"], e["target"]) for e in net["edges"]}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_egonet_is_two_traversals_a_step_and_what_opencypher_draws(
     store: NeptuneGraphStore, cluster: NeptuneStandIn, tmp_path: Path
 ) -> None:
@@ -142,7 +142,7 @@ def test_an_egonet_is_two_traversals_a_step_and_what_opencypher_draws(
         assert alone > 0, "openCypher is asked only where a version is on its way"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_names_and_topics_lead_on_up_to_the_same_crowds_as_in_the_embedded_store(
     store: NeptuneGraphStore, tmp_path: Path
 ) -> None:
@@ -252,7 +252,7 @@ def test_a_web_socket_that_is_refused_has_walks_answered_by_opencypher(caplog) -
         assert "check the endpoint" in warnings[0] and "?gremlin=off" in warnings[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_walk_that_is_not_answered_in_time_is_not_asked_for_otherwise() -> None:
     heads: list[bytes] = []
     opened: list[socket.socket] = []

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from lexigraph.model.ids import entity_id
 from lexigraph.model.tenant import Tenant
 from lexigraph.storage.protocols import MOST_MENTIONS
@@ -12,6 +14,7 @@ from tests.worlds import said, show, version
 ACME = Tenant("acme")
 
 
+@pytest.mark.nightly
 def test_of_an_entity_that_is_named_very_often_so_many_mentions_are_read(tmp_path: Path) -> None:
     store = SqliteGraphStore(f"sqlite:///{tmp_path}")
     each = 501

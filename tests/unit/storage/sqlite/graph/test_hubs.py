@@ -75,10 +75,12 @@ def grown(folder: Path, many: int) -> dict[str, tuple[int, int]]:
     return {call: (few[call], most[call]) for call in few if most[call] > 1.1 * few[call] + 5}
 
 
+@pytest.mark.slow
 def test_thrice_as_many_mentions_of_a_hub_cost_a_question_no_more(tmp_path: Path) -> None:
     assert grown(tmp_path, 4_500) == {}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "mentions", [pytest.param(15_000, marks=pytest.mark.slow), pytest.param(50_000, marks=pytest.mark.soak)]
 )

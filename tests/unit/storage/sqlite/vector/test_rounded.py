@@ -81,6 +81,7 @@ def copy_of(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 10, 50, 300, COUNT])
 def test_a_search_finds_what_a_scan_of_the_vectors_would(store: SqliteVectorStore, kept: Path, k: int) -> None:
     assert copy_of(kept)
