@@ -145,7 +145,7 @@ NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]
 def sends_file(scope: Scope) -> bool:
     """Tell whether a request is a form for a route that takes a file."""
     form = dict(scope["headers"]).get(b"content-type", b"").startswith(b"multipart/form-data")
-    return form and scope["method"] == "POST" and scope["path"].rstrip("/").endswith(_FILE_ROUTES)
+    return bool(form and scope["method"] == "POST" and scope["path"].rstrip("/").endswith(_FILE_ROUTES))
 
 
 class FormRoute(APIRoute):
