@@ -118,6 +118,25 @@ def test_a_misspelt_file_is_told_by_the_nearest_name(api: Api, path: str) -> Non
     assert "'fiel'; did you mean 'file'?" in refusal(api.client().post(path, files={"fiel": FILE["file"]}))
 
 
+@pytest.mark.parametrize("path", UPLOADS)
+def test_a_form_has_few_and_small_fields_besides_its_file(api: Api, path: str) -> None:
+    client = api.client("crowded")
+    for data in ({"metadata": "x" * 200_000}, {f"field-{n}": "x" for n in range(1_000)}):
+        assert client.post(path, files=FILE, data=data).status_code == 400
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_a_form_of_a_key_that_may_send_no_file_is_not_read(api: Api, path: str) -> None:
+    reply = api.client("default", "read").post(path, files=FILE, data={"namspace": "x"})
+    assert (reply.status_code, reply.json()["message"]) == (403, "the key lacks the scope 'ingest'")
+
+
+@pytest.mark.parametrize("path", ["/query", "/estimate", "/mcp", "/jobs/0f6c/cancel"])
+def test_only_a_route_that_takes_a_file_takes_a_body_as_long_as_one(api: Api, path: str) -> None:
+    reply = api.client().post(path, files={"file": ("a.md", b"x" * 1_100_000)})
+    assert (reply.status_code, reply.json()["message"]) == (413, "the body has more than 1,000,000 bytes")
+
+
 def test_a_wrong_content_type_stays_one(api: Api) -> None:
     assert api.client().post("/documents", json={"file": "x"}).status_code == 415
     assert api.client().post("/documents", data={"namspace": "x"}).status_code == 415

@@ -409,6 +409,7 @@ def test_the_documentation_needs_neither_key_nor_network(api: Api) -> None:
     for script in scripts:
         assert patient.get(f"{api.url}{script}").status_code == 200
     assert patient.get(f"{api.url}/openapi.json").json()["info"]["version"] == __version__
+    assert page.headers["content-security-policy"] == "frame-ancestors 'none'"  # nobody is led to click in it
 
 
 def test_no_key_is_written_to_the_log(api: Api, caplog: pytest.LogCaptureFixture) -> None:
@@ -434,3 +435,12 @@ def test_the_folder_of_the_data_is_closed_to_other_users(tmp_path: Path) -> None
     with laptop_api(tmp_path) as api:
         api.key()
     assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+
+
+def test_what_is_written_to_a_folder_that_was_there_is_closed_to_other_users(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(0o755)
+    with laptop_api(tmp_path, pages={"a.md": "# Approval\n\nMira Holm signs."}) as api:
+        assert api.client().post("/query", json={"question": "Who signs?"}).status_code == 200
+        written = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "data").iterdir()}
+    assert {"registry.sqlite", "registry.sqlite-wal", "graph.sqlite", "vectors.sqlite", "documents"} <= written.keys()
+    assert written == dict.fromkeys(written, 0)

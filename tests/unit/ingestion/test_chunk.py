@@ -253,8 +253,9 @@ def test_code_is_cut_between_lines() -> None:
         "你好世界。这是一个测试！" * 100,
         "😀" * 900,
         "key = value\n" * 200 + "end",
+        "?" * 300_000,  # hours, if each sign were looked for the end of the run
     ],
-    ids=["no spaces", "no full stops", "odd signs", "chinese without stops", "chinese", "emoji", "lines"],
+    ids=["no spaces", "no full stops", "odd signs", "chinese without stops", "chinese", "emoji", "lines", "one sign"],
 )
 def test_text_without_sentences_is_cut_all_the_same(text: str) -> None:
     made = chunk(document(text))

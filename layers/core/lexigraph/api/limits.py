@@ -5,15 +5,16 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from email.message import EmailMessage
 from typing import Annotated, Any
 
 import anyio
-from fastapi import Request, params
+from fastapi import Request, Response, params
 from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -26,6 +27,8 @@ from lexigraph.retrieval.stages.args import check_names
 
 MAX_BODY_BYTES = 1_000_000
 _FORM_BYTES = 100_000  # that a form may have besides its file
+_FORM_FIELDS, _FORM_FILES = 20, 10  # more than any route knows, so that which is wrong can be told
+_FILE_ROUTES = ("/documents", "/unstructured/upload_document")  # whose bodies may be as long as a file
 MAX_VALUES = 20_000
 _NAME_CHARS = 80  # of what was sent, in a message
 _NAMES = 50  # unknown ones of a body that are compared with those that are known
@@ -139,6 +142,28 @@ WHOLE = BeforeValidator(_written(r"-?[0-9]{1,18}(\.0{1,9})?", "a whole number"))
 NUMBER = BeforeValidator(_written(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,2})?", "a number"))
 
 
+def sends_file(scope: Scope) -> bool:
+    """Tell whether a request is a form for a route that takes a file."""
+    form = dict(scope["headers"]).get(b"content-type", b"").startswith(b"multipart/form-data")
+    return bool(form and scope["method"] == "POST" and scope["path"].rstrip("/").endswith(_FILE_ROUTES))
+
+
+class FormRoute(APIRoute):
+    """A route whose form has few and small fields besides its file: the framework holds them in memory, 1 MB of each."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        answer = super().get_route_handler()
+        if not isinstance(self.body_field and self.body_field.field_info, params.Form):
+            return answer
+
+        async def limited(request: Request) -> Response:
+            # kept by the request, and so not read again
+            await request.form(max_fields=_FORM_FIELDS, max_files=_FORM_FILES, max_part_size=_FORM_BYTES)
+            return await answer(request)
+
+        return limited
+
+
 async def only_declared(request: Request) -> None:
     """Raise ``InvalidInput`` for a name of the query, or a field of a body, that the route would pass over."""
     query, form, filled = set(), set(), set()
@@ -237,7 +262,7 @@ class Requests:
         if head := scope["method"] == "HEAD":
             scope = {**scope, "method": "GET", "lexigraph.head": True}
         headers = dict(scope["headers"])
-        upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
+        upload = sends_file(scope)
         limit = self._file + _FORM_BYTES if upload else MAX_BODY_BYTES
         took = 0
         begun = ended = too_large = False

@@ -24,8 +24,8 @@ from lexigraph.model.tokens import count_tokens
 _CLAUSE = re.compile(r"[^,.;:]+[,.;:]*|[,.;:]+")
 _LONG_WORD = re.compile(r"\s*\S{1,24}\s*|\s+")
 _FRAGMENTS = 8  # parts of a sentence too long for a chunk, as many as fit into one at least
-# where a sentence may end, and what keeps it from ending there
-_STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
+# where a sentence may end, and what keeps it from ending there; a run of signs is looked at from its beginning alone
+_STOP = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’»)\]]*(?:\[\d+\])*\s+|[。！？]+[”’」』）]*\s*|\n+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _OPENING = "\"'“‘«([¿¡"
 _ABBREVIATIONS = ABBREVIATIONS | {"etc"}

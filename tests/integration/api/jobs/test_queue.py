@@ -33,6 +33,7 @@ from lexigraph.api.sse import STREAMS
 from lexigraph.ingestion.jobs import ingest_request
 from lexigraph.ingestion.pipeline import job_lease
 from lexigraph.model.errors import StoreUnavailable
+from lexigraph.model.filters import MetadataFilter
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.factory import RegistryFactory, open_stores
@@ -555,6 +556,16 @@ def test_estimates_of_a_tenant_keep_no_other_tenant_waiting(service: ServiceOf) 
         assert sum(not one.done() for one in waiting) > 2
         for one in waiting:
             one.result(4 * SECONDS)
+
+
+def test_keys_with_filters_have_no_estimates_of_their_own_beside_those_of_their_tenant(service: ServiceOf) -> None:
+    with tenants(service) as (mine, _), ThreadPoolExecutor(1) as pool:
+        secret, key = new_key("default", ("ingest",), filters=MetadataFilter("groups", "==", "staff"))
+        service.stores.registry.add_key(key)
+        slow = pool.submit(mine.post, "/estimate", json={"text": "Ann sat. " * 45_000}, timeout=4 * SECONDS)
+        time.sleep(0.5)
+        mine.post("/estimate", json={"text": "Mira signs."}, headers={HEADER: secret}, timeout=4 * SECONDS)
+        assert slow.done()
 
 
 def test_an_ingest_that_waits_is_cancelled_at_once_and_its_file_goes(service: ServiceOf) -> None:

@@ -33,6 +33,8 @@ SIGNS = (
     ".. x::\n",
     "A: b\nC: d\nE: f\n\n",
     "A: b\n c\n",
+    "a:",
+    "http://a",
 )
 
 
@@ -48,3 +50,8 @@ def test_one_sign_again_and_again(read: Callable[[bytes, Settings], Parsed]) -> 
                 read(text, settings)
 
         assert soon(tried, seconds=4), repr(sign)
+
+
+def test_white_space_within_a_link() -> None:
+    settings = load_settings()
+    assert soon(lambda: read_rst(b"See `" + b" " * 40_000 + b"x<", settings), seconds=4)

@@ -159,11 +159,16 @@ def _with_scope(*scopes: KeyScope) -> Callable[[Request], Awaitable[Principal]]:
     # async, as the framework would run it in a thread otherwise
     async def check(request: Request) -> Principal:
         who = principal(request)
-        if who.scopes.isdisjoint(scopes):
-            raise ApiError(403, f"the key lacks the scope {scopes[0]!r}", hint=f"use a key with the scope {scopes[0]!r}")
+        check_scope(who, *scopes)
         return who
 
     return check
+
+
+def check_scope(who: Principal, *scopes: KeyScope) -> None:
+    """Raise ``ApiError`` 403 for a key that has none of the scopes."""
+    if who.scopes.isdisjoint(scopes):
+        raise ApiError(403, f"the key lacks the scope {scopes[0]!r}", hint=f"use a key with the scope {scopes[0]!r}")
 
 
 Reader = Annotated[Principal, Depends(_with_scope("read"))]

@@ -1,4 +1,4 @@
-"""Files on their way in: refused before they are read when too much of their tenant waits already."""
+"""Files on their way in: refused unread when the key may send none, or too much of its tenant waits already."""
 
 import anyio
 from anyio import to_thread
@@ -6,8 +6,10 @@ from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lexigraph.api.access.auth import check_scope
 from lexigraph.api.access.keys import Principal
 from lexigraph.api.errors import answer_error
+from lexigraph.api.limits import sends_file
 from lexigraph.api.service import Service
 
 _DRAIN_SECONDS = 5.0
@@ -21,14 +23,16 @@ class Arrivals:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         who = scope.get("lexigraph.principal")
-        form = scope["type"] == "http" and Headers(scope=scope).get("content-type", "").startswith("multipart/form-data")
-        if not form or not isinstance(who, Principal) or "ingest" not in who.scopes or self._service.settings.workflow:
+        if scope["type"] != "http" or not sends_file(scope) or not isinstance(who, Principal):
             await self._app(scope, receive, send)
             return
         length = Headers(scope=scope).get("content-length", "")
         size = int(length) if length.isdecimal() else self._most
         try:
-            arrived = await to_thread.run_sync(self._service.jobs.arrive, who.tenant, size)
+            check_scope(who, "ingest")  # the framework would read the form first
+            arrived = None
+            if not self._service.settings.workflow:
+                arrived = await to_thread.run_sync(self._service.jobs.arrive, who.tenant, size)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is told in the one shape
             # who is answered in the middle of a body, and then cut off, may never read the answer
             with anyio.move_on_after(_DRAIN_SECONDS):
@@ -36,7 +40,7 @@ class Arrivals:
                     pass
             await answer_error(Request(scope), error)(scope, receive, send)
             return
-        left = [arrived]
+        left = [arrived] if arrived else []
 
         async def until_whole() -> Message:
             message = await receive()

@@ -78,13 +78,16 @@ def describe(app: FastAPI) -> None:
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:
-        return get_swagger_ui_html(
+        page = get_swagger_ui_html(
             openapi_url="/openapi.json",
             title=app.title,
             swagger_js_url=f"{_STATIC}/swagger-ui-bundle.js",
             swagger_css_url=f"{_STATIC}/swagger-ui.css",
             swagger_favicon_url=f"{_STATIC}/favicon.png",
         )
+        # in a frame of another page it would send what a reader is led to click, to a server without keys
+        page.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+        return page
 
     app.mount(_STATIC, StaticFiles(directory=_static_files()), name="static")
 

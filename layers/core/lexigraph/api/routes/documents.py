@@ -16,7 +16,7 @@ from lexigraph.api.access.auth import Reader, Writer
 from lexigraph.api.errors import ApiError
 from lexigraph.api.jobs.outcome import when_over
 from lexigraph.api.jobs.uploads import GivenMetadata, Upload, Wait, check_whole, take_upload
-from lexigraph.api.limits import NAME, TEXT, WHOLE, Reply
+from lexigraph.api.limits import NAME, TEXT, WHOLE, FormRoute, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.service import TheService
 from lexigraph.model.errors import NotFound
@@ -24,7 +24,7 @@ from lexigraph.model.ids import source_id
 from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.storage.protocols import DocumentRecord
 
-router = APIRouter(prefix="/documents", tags=["documents"])
+router = APIRouter(prefix="/documents", tags=["documents"], route_class=FormRoute)
 _REMOVAL_SECONDS = 20.0
 _FIND_SECONDS, _FIND_PAGE = 0.5, 1_000
 DocumentId = Annotated[

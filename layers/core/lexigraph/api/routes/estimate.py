@@ -88,7 +88,7 @@ async def estimate_ingest(who: Writer, service: TheService, body: EstimateReques
         notes = [f"skipped {told(passed_over(skipped))}"] if skipped else []
         return {**found, "notes": [*found["notes"], *notes]}
 
-    return EstimateReply.model_validate(await service.run(work, alone=who.tenant))
+    return EstimateReply.model_validate(await service.run(work, alone=who.tenant.whole))
 
 
 @contextmanager

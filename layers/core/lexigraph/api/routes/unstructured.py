@@ -9,7 +9,7 @@ from pydantic import Field
 from lexigraph.api.access.auth import Reader, Writer, check_database
 from lexigraph.api.errors import A_WORD
 from lexigraph.api.jobs.uploads import GivenMetadata, Upload, Wait, take_upload
-from lexigraph.api.limits import NAME, Name, Reply
+from lexigraph.api.limits import NAME, FormRoute, Name, Reply
 from lexigraph.api.openapi.document import errors
 from lexigraph.api.schemas.search import Filtered, NoticeReply
 from lexigraph.api.service import TheService
@@ -17,7 +17,7 @@ from lexigraph.model.names import LONGEST, PATTERN
 from lexigraph.model.question import Question
 from lexigraph.retrieval.multihop.retriever import MultihopRetriever
 
-router = APIRouter(tags=["unstructured"])
+router = APIRouter(tags=["unstructured"], route_class=FormRoute)
 DATABASE = "fractal_db"
 
 

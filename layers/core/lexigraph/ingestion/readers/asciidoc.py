@@ -23,7 +23,7 @@ _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|[a-zA-Z]\.|<\d*\.?>)\s+(?=\S)")
 _TERM = re.compile(r"(\S.*?)(?:::{1,3}|;;)(?:\s+(\S.*))?$")
 _ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): (.+)$")
 _MACRO = re.compile(r"(?:ifdef|ifndef|ifeval|endif|include|toc|image|video|audio|menu|indexterm\d?)::?\S*\[.*\]$")
-_LINK = re.compile(r"(?:(?:link|xref|mailto):|(?=https?://|ftp://|irc://))([^\s\[\]]+)\[([^\]]*)\]")
+_LINK = re.compile(r"(?:(?:link|xref|mailto):|(?=https?://|ftp://|irc://))([^\s\[\]]{1,2000})\[([^\]]{0,2000})\]")
 _CROSS = re.compile(r"<<([^,<>]{1,200})(?:,\s*([^<>]{1,200}))?>>")
 _INLINE_MACRO = re.compile(
     r"\b(?:image|icon|kbd|btn|footnote|footnoteref|stem|latexmath|pass|anchor|menu|indexterm2?):(\S*?)\[([^\]]*)\]"

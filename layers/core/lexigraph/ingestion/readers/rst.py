@@ -26,8 +26,9 @@ _FIELD = re.compile(r":((?:[^:\\`]|\\.)+):(?:\s+(.*))?$")
 _ITEM = re.compile(r"(?:[-*+•]|(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,5}|#)[.)]|\((?:\d{1,3}|[a-zA-Z]|#)\))(?:\s+|$)")
 _OPTION = re.compile(r"((?:--?\w[\w-]*|/\w)(?:[ =]<?[\w.-]+>?)?(?:, (?:--?\w[\w-]*)(?:[ =]<?[\w.-]+>?)?)*)\s{2,}(\S.*)")
 _SIMPLE = re.compile(r"=+(?:\s+=+)+\s*$")
-_ROLE = re.compile(r":(?P<role>[\w:.+-]+):`(?P<of>[^`]+)`|`(?P<before>[^`]+)`:[\w:.+-]+:")
-_LINK = re.compile(r"`([^`<]*?)\s*(?:<[^`>]*>)?`__?(?!\w)")
+# no role has a longer name: without an end, each colon of a run would be looked for the end of all
+_ROLE = re.compile(r":(?P<role>[\w:.+-]{1,100}):`(?P<of>[^`]+)`|`(?P<before>[^`]+)`:[\w:.+-]{1,100}:")
+_LINK = re.compile(r"`([^`<]*)(?:<[^`>]*>)?`__?(?!\w)")
 _TARGET = re.compile(r"^([~!]?)(.*?)(?:\s*<[^>]*>)?$", re.DOTALL)
 _LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
 _INLINE = re.compile(r"(?<![\w*])\*{1,2}(?=\S)([^*]+?)(?<=\S)\*{1,2}(?!\w)|`([^`]+)`|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)|\\\s?")
@@ -345,7 +346,7 @@ class _Reader:
         text = re.sub(r"\|([^|\s][^|]*)\|_{0,2}", lambda found: self._substitutions.get(found[1], found[1]), text)
         parts = _LITERAL.split(text)
         for number in range(0, len(parts), 2):
-            part = _LINK.sub(lambda found: found[1] or found[0].strip("`_<>"), parts[number])
+            part = _LINK.sub(lambda found: found[1].rstrip() or found[0].strip("`_<>"), parts[number])
             parts[number] = _INLINE.sub(lambda found: found[1] or found[2] or "", part)
         return one_line("".join(parts))
 

@@ -36,6 +36,7 @@ class FileDocumentStore:
         with translated(target):
             for left in reversed(range(_ATTEMPTS)):
                 try:
+                    self.folder.mkdir(0o700, parents=True, exist_ok=True)
                     folder.mkdir(parents=True, exist_ok=True)
                     unfinished.write_bytes(data)
                     unfinished.replace(target)

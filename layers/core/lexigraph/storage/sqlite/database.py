@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -83,7 +83,11 @@ class Database:
         with translated(path):
             if not create and not path.exists():
                 raise NotFound(f"no database in {path.parent}: {path.name} is not there; ingest documents first")
-            path.parent.mkdir(0o700, parents=True, exist_ok=True)  # other people's documents
+            # other people's documents, also in a folder that was there; SQLite gives the files beside it the same mode
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            if not path.exists():
+                with suppress(OSError):  # SQLite says what is wrong
+                    os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
         with self._borrowed(create=True) as handle:
             self._prepare(handle)
 
@@ -263,7 +267,7 @@ class _Handle:
         """
         connection = self.connect()
         if self._turn < 0:
-            self._turn = os.open(f"{self.path}-turn", os.O_RDONLY | os.O_CREAT, 0o666)
+            self._turn = os.open(f"{self.path}-turn", os.O_RDONLY | os.O_CREAT, 0o600)
             # in kB; readers, of whom a server has dozens, share what is mapped. More is no faster: what a writer misses
             # here it finds in the system's cache, and an ingest writes to four databases
             connection.execute("PRAGMA cache_size=-16384")

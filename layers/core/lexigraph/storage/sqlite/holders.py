@@ -32,9 +32,9 @@ class Holder:
 
     def open(self) -> None:
         """Create and lock the file."""
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(0o700, exist_ok=True)
         with _FORKING:
-            self._descriptor = os.open(self._folder / self.token, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            self._descriptor = os.open(self._folder / self.token, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600)
             _OPEN.add(self)
             lock_now(self._descriptor)
 

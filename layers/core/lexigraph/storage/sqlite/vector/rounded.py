@@ -133,7 +133,7 @@ def _made(path: Path, vectors: FloatArray, made: int) -> Rounded:
     """Write the file anew, and put it in the place of the old one."""
     new = path.with_suffix(".i8-new")
     try:
-        with new.open("w+b") as file:
+        with os.fdopen(os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "r+b") as file:
             header = _append(file.fileno(), _Header(made, vectors.shape[1], 0, 0.0, 0.0), vectors)
             new.replace(path)
             return _mapped(file.fileno(), header, len(vectors))

@@ -278,7 +278,7 @@ class Sidecars:
 def _locked(path: Path) -> Iterator[int]:
     """Open the file, created when missing, once no other process appends to it or replaces it."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if _inode_at(path) == os.fstat(descriptor).st_ino:
@@ -384,7 +384,7 @@ def _append(descriptor: int, header: Header, connection: sqlite3.Connection, par
 def _build(path: Path, connection: sqlite3.Connection, partition: Partition) -> tuple[int, Header]:
     """Write a file anew, put it in the place of the old one, and return it open and locked."""
     new = path.with_suffix(".f32-new")
-    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # what is made of it is not there yet when others find it
         nothing = Header(partition.number, partition.dimension, partition.epoch, 0, 0, 0, secrets.randbits(32))
