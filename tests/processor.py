@@ -11,7 +11,6 @@ def soon(work: Callable[[], object], *, seconds: float, tries: int = 5) -> bool:
     A busy machine, the collector and what other tests left running only ever add; what grows with
     the square of its input takes long each time.
     """
-    gc.collect()
     gc.disable()
     try:
         for _ in range(tries):

@@ -10,6 +10,8 @@ from playwright.sync_api import Route, expect
 from tests.browser.explorer import Explorer, Serve, Server, Window, demo_data
 from tests.standins.llm_server import Reply, refused
 
+pytestmark = pytest.mark.nightly
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -40,7 +42,6 @@ def send(window: Explorer) -> None:
     expect(window.page.get_by_role("link", name="Ready to query")).to_be_visible(timeout=60_000)
 
 
-@pytest.mark.nightly
 def test_a_dropped_file_is_estimated_taken_in_asked_about_and_deleted(window: Window, server: Server) -> None:
     one = window().open()
     one.ask(KEEPER)
@@ -146,7 +147,6 @@ def test_a_deletion_can_be_thought_better_of(window: Window, server: Server) -> 
     assert server.get(f"/documents/{document['id']}")["state"] == "READY"
 
 
-@pytest.mark.nightly
 def test_a_file_that_cannot_be_read_says_why_and_what_to_do(window: Window) -> None:
     one = window().open("#/ingest")
     one.expect_failed_requests()
@@ -197,7 +197,6 @@ def test_a_file_that_would_be_refused_is_told_of_before_it_is_sent(window: Windo
     expect(one.button("Retry failed")).to_have_count(0)
 
 
-@pytest.mark.nightly
 def test_a_file_that_a_model_failed_at_can_be_sent_again(serve: Serve, window: Window) -> None:
     statement = {"statement": "Gull Rock is a lighthouse.", "details": [], "entities": [], "facts": []}
     good = {"topics": [{"title": "Gull Rock", "statements": [statement]}], "aliases": []}
@@ -212,7 +211,6 @@ def test_a_file_that_a_model_failed_at_can_be_sent_again(serve: Serve, window: W
     expect(one.page.get_by_role("link", name="Ready to query")).to_be_visible(timeout=60_000)
 
 
-@pytest.mark.nightly
 def test_a_file_on_its_way_in_is_cancelled_and_leaves_nothing(serve: Serve, window: Window) -> None:
     served = serve("--open", says=lambda _: Reply("It is late.", delay=1.0), LEXIGRAPH_EXTRACTION="llm")
     one = window(server=served).open("#/ingest")
@@ -257,7 +255,6 @@ def test_hostile_names_and_texts_are_shown_as_text(window: Window, server: Serve
     assert one.page.locator("img[src=x], b[onclick]").count() == 0
 
 
-@pytest.mark.nightly
 def test_every_view_says_what_to_do_first_while_there_is_no_document(serve: Serve, window: Window) -> None:
     served = serve("--open", demo=False)
     one = window(server=served, width=360)
@@ -297,7 +294,6 @@ def made_key(server: Server, *scopes: str) -> str:
     return secret
 
 
-@pytest.mark.nightly
 def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: Window, guarded: Server) -> None:
     one = window(server=guarded, key=made_key(guarded, "read", "ingest", "admin")).open("#/settings")
     keys = one.page.get_by_role("region", name="Keys of this server").first
@@ -326,7 +322,6 @@ def test_a_key_is_made_shown_once_used_and_revoked(browser: "Browser", window: W
     assert guarded.client.get("/documents", headers={"X-API-Key": secret}).status_code == 401
 
 
-@pytest.mark.nightly
 def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(serve: Serve, window: Window) -> None:
     served = serve()
     one = window(server=served).open("#/settings")
@@ -341,7 +336,6 @@ def test_the_first_key_closes_an_open_server_and_the_page_goes_on_with_it(serve:
     one.check()
 
 
-@pytest.mark.nightly
 def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with_the_tab(
     window: Window, guarded: Server
 ) -> None:
@@ -368,7 +362,6 @@ def test_a_server_with_keys_asks_for_one_refuses_a_wrong_one_and_forgets_it_with
     expect(other.page.get_by_role("dialog")).to_be_visible()
 
 
-@pytest.mark.nightly
 def test_a_name_is_added_to_an_entity_and_taken_back(window: Window, server: Server) -> None:
     entity = server.get("/entities", q="heron team")["entities"][0]
     one = window().open(f"#/entity/{entity['id']}")

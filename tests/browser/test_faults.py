@@ -8,8 +8,9 @@ from playwright.sync_api import Route, expect
 from tests.browser.explorer import Serve, Window
 from tests.standins.llm_server import Reply
 
+pytestmark = pytest.mark.nightly
 
-@pytest.mark.nightly
+
 def test_a_server_that_is_gone_is_told_and_what_was_asked_is_shown_when_it_is_back(serve: Serve, window: Window) -> None:
     fragile = serve("--open")
     one = window(server=fragile).open()
@@ -45,7 +46,6 @@ def test_a_start_page_whose_figures_do_not_come_says_so_and_asks_again(window: W
     expect(main).to_contain_text("are stored")
 
 
-@pytest.mark.nightly
 def test_a_question_asked_while_the_server_is_gone_is_answered_when_it_is_back(serve: Serve, window: Window) -> None:
     fragile = serve("--open")
     one = window(server=fragile).open()
@@ -61,7 +61,6 @@ def test_a_question_asked_while_the_server_is_gone_is_answered_when_it_is_back(s
     expect(one.page.locator(".prose")).to_contain_text("Heron Team")
 
 
-@pytest.mark.nightly
 def test_a_graph_whose_code_does_not_come_says_so_and_keeps_its_list(window: Window) -> None:
     one = window(width=1500).open()
     one.expect_failed_requests()
@@ -79,7 +78,6 @@ def test_a_graph_whose_code_does_not_come_says_so_and_keeps_its_list(window: Win
     expect(one.page.get_by_role("main")).to_contain_text("Heron Team")
 
 
-@pytest.mark.nightly
 def test_a_stream_that_breaks_is_told_and_can_be_asked_for_again(serve: Serve, window: Window) -> None:
     slow = [True]
     served = serve("--open", says=lambda _: Reply("The Heron Team owns it [S1].", pause=20.0 if slow[0] else 0.0))
@@ -101,7 +99,6 @@ def test_a_stream_that_breaks_is_told_and_can_be_asked_for_again(serve: Serve, w
     expect(one.page.locator(".cite")).to_have_text("S1")
 
 
-@pytest.mark.nightly
 def test_a_question_can_be_stopped(serve: Serve, window: Window) -> None:
     served = serve("--open", says=lambda _: Reply("It is late.", pause=20.0))
     one = window(server=served).open()

@@ -149,6 +149,7 @@ def test_of_what_a_model_was_shown_only_what_it_cites_is_shown_until_more_is_ask
     expect(one.page.locator(".source")).to_have_count(1)
 
 
+@pytest.mark.nightly
 def test_a_citation_leads_to_its_source_while_the_answer_is_still_written(serve: Serve, window: Window) -> None:
     served = serve("--open", says=Reply("The Heron Team owns it [S1]. " + "And much more. " * 30, pause=1.0))
     one = window(server=served).open()
@@ -300,6 +301,7 @@ def test_the_start_tells_what_is_stored_and_asks_what_can_be_answered(window: Wi
     assert one.page.get_by_label("Question", exact=True).input_value() == examples[0]
 
 
+@pytest.mark.nightly
 def test_examples_can_be_understood_where_they_stand(serve: Serve, window: Window, tmp_path: Path) -> None:
     said = "Odile Brandt paints the lamp room. Wen Abara opens the harbour gate. Piet Maas rings the bell."
     pages = {"Harbour Gate Guide": ["What is this gate for?", "Gate Guide", "Opening hours"], "Bell": ["Ringing at night"]}

@@ -11,7 +11,7 @@ import pytest
 from infra.gate import EXPORT, HOLDING, Resources, kept, problems, released, resources_of
 from tests.infra.conftest import ON_AWS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 SEED, TRIES = 18, 12
 
 
@@ -20,7 +20,6 @@ def prod(synthesized: Callable[[str], Path]) -> Resources:
     return resources_of(synthesized("prod"))
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("profile", ON_AWS)
 def test_nothing_that_holds_data_is_replaced_since_the_last_release(
     synthesized: Callable[[str], Path], profile: str
@@ -30,7 +29,6 @@ def test_nothing_that_holds_data_is_replaced_since_the_last_release(
     assert problems(before, resources_of(synthesized(profile))) == []
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("profile", ["chosen", "placed"])
 def test_settings_can_be_taken_back_as_none_adds_an_export_that_could_not_go(
     synthesized: Callable[[str], Path], profile: str

@@ -19,7 +19,7 @@ from lexigraph.api.explorer import PAGE
 from tests.infra.conftest import ON_AWS
 from tests.standins.deployment import aws_deployment
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 # a function of the layer alone; it prints the files of the modules that a first call has loaded
 FIRST = """
 import json, sys
@@ -70,7 +70,6 @@ def test_a_build_removes_what_it_takes_the_place_of_and_nothing_that_somebody_us
     assert {path.name for path in tmp_path.iterdir()} == {*ages, made[0]} - {"core-host-old"}
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["authorize", "query", "stream"])
 def test_what_a_function_loads_until_its_first_answer_is_compiled(core: Layer, tmp_path: Path, name: str) -> None:
     assert core.compiled.startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")

@@ -14,7 +14,7 @@ from tests.rights.calls import Call
 from tests.rights.evaluation import Grants, evaluate, known, without
 from tests.rights.recording import PEOPLE, record
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 OF = Callable[[str], Templates]
 SEED, REMOVED = 18, 6
 
@@ -28,7 +28,6 @@ def calls(templates: OF, tmp_path_factory: pytest.TempPathFactory) -> list[Call]
     return found
 
 
-@pytest.mark.nightly
 def test_every_function_was_seen_to_ask_for_something(templates: OF, calls: list[Call]) -> None:
     assert {call["function"] for call in calls} == {*templates("dev").functions, PEOPLE}
 
@@ -40,7 +39,6 @@ def test_no_right_is_missing_and_none_is_unexplained(templates: OF, calls: list[
     assert report.rights > 400 and len(report.needs) > 1_000
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("profile", ON_AWS)
 def test_rights_taken_away_at_random_are_all_missed(templates: OF, calls: list[Call], profile: str) -> None:
     found = templates(profile)

@@ -19,7 +19,7 @@ from lexigraph.retrieval.retrievers import MultihopRetriever
 from lexigraph.settings import Settings
 from tests.chains import THEMES, LongDocument, long_document
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,6 @@ def rank(found: MultihopResults, sentence: str) -> int | None:
     return next(places, None)
 
 
-@pytest.mark.nightly
 @pytest.mark.requirement("H-07", "H-12", "H-13", "H-30")
 def test_the_last_of_three_links_is_found_by_hops_and_not_without_them(library: Library) -> None:
     assert library.last_links() >= len(library.documents) - 1

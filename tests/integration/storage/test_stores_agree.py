@@ -8,9 +8,9 @@ import pytest
 from bench.stores import BUDGETS, Corpus, Row, Sides, ask, both_sides, demo, made
 
 MAIN = ("traversal", "semantic-guided", "hybrid", "multihop", "recall", "multidoc", "fused")
-IN_CI = ("traversal", "semantic-guided")
+AT_NIGHT = ("traversal", "semantic-guided")
 QUESTIONS, OF_VARIANTS, SAME_CANDIDATES, ALL = 12, 10, 6, 500
-RUNS = [pytest.param(n, marks=pytest.mark.nightly if n in IN_CI else pytest.mark.soak) for n in BUDGETS]
+RUNS = [pytest.param(n, marks=pytest.mark.nightly if n in AT_NIGHT else pytest.mark.soak) for n in BUDGETS]
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,8 @@ def sides(corpora: list[Corpus], tmp_path_factory: pytest.TempPathFactory) -> It
         yield opened
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n in IN_CI else pytest.mark.nightly) for n in BUDGETS]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", BUDGETS)
 def test_the_same_candidates_give_the_same_results(sides: Sides, corpora: list[Corpus], name: str) -> None:
     of_neptune = replace(sides.aws, vectors=sides.sqlite.vectors)
     for corpus in corpora:

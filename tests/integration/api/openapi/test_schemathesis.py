@@ -43,7 +43,7 @@ def run(folder: Path, phases: str, examples: int, *more: str, seconds: int) -> i
     return int(tried[1])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_150_cases_find_no_fault(tmp_path: Path) -> None:
     assert run(tmp_path, "examples,fuzzing,stateful", 3, "--seed", "1", seconds=280) >= 150
 

@@ -15,7 +15,7 @@ from lexigraph.settings import Settings
 from tests.laptop import write_pages
 from tests.manuals import manuals, questions, tools
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 _SESSIONS = count()
 
 
@@ -60,7 +60,6 @@ def place(found: RecallResults, expected: str) -> int:
     return next((n for n, node in enumerate(found.nodes, 1) if expected in f"{node.name} {node.description}"), 99)
 
 
-@pytest.mark.nightly
 @pytest.mark.requirement("M-11", "M-15")
 def test_sixty_mixed_questions_in_one_session_are_answered_as_in_fresh_ones(memory: Memory) -> None:
     session = memory.session()
@@ -76,7 +75,6 @@ FOLLOW_UPS = {
 }
 
 
-@pytest.mark.nightly
 @pytest.mark.requirement("M-11", "M-13", "M-14")
 @pytest.mark.parametrize("before", [0, 8])
 def test_a_follow_up_question_is_answered_better_with_its_session(memory: Memory, before: int) -> None:
