@@ -88,7 +88,7 @@ format: $(VENV)/dev  ## rewrite the sources in the project's format
 # types are checked with what of the cores the tests leave idle
 # what fails is run once more, since the machines of CI are shared; what passes only then is listed at the end, to be mended
 ALL := $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/.bin/cdk web
-ci: lint $(ALL)  ## all that CI runs, in a quarter of an hour
+ci: lint $(ALL)  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 docs ready
 	@nice -n 19 $(MAKE) --no-print-directory types & types=$$!; \
 	$(MAKE) --no-print-directory test TIER="not nightly and not soak and not model" TESTS="--durations 60 --reruns 1 -rsR $(TESTS)"; tested=$$?; \
