@@ -44,6 +44,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[S
     folder = tmp_path_factory.mktemp("served")
     demo_data(folder, shared)
     served = Server(folder, 0, "--open")
+    # the first answer waits for the model, on a new machine for long
+    served.client.post("/query", json={"question": "Is the server warm?"}, timeout=120.0).raise_for_status()
     yield served
     served.close()
 
