@@ -101,6 +101,8 @@ class AnswerArgs(Args):
 
     def heard(self, history: Sequence[tuple[str, str]], *texts: str) -> tuple[tuple[str, str], ...]:
         """Return the newest turns that take at most half of what the answer and the other texts leave of the window."""
+        if not history:
+            return ()  # most questions: nothing is counted for them
         left = (int(_WINDOW_SHARE * self.model_window) - self.max_answer_tokens - sum(map(count_tokens, texts))) // 2
         taken = accumulate(count_tokens(content) for _, content in reversed(history))
         return tuple(history[len(history) - sum(tokens <= left for tokens in taken) :])
