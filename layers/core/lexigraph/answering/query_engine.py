@@ -204,7 +204,8 @@ class LexicalGraphQueryEngine:
     ) -> Self:
         """Create an engine with a ``TraversalBasedRetriever`` (G-12).
 
-        ``options`` are those of :meth:`for_retriever`, and ``retrievers``: subretrievers, as types or instances (G-18).
+        ``options`` are those of :meth:`for_retriever`, ``retrievers``: subretrievers, as types or instances (G-18), and
+        ``post_processors``, applied in order to the retrieved results (G-36).
         """
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 
@@ -216,8 +217,7 @@ class LexicalGraphQueryEngine:
     ) -> Self:
         """Create an engine with a ``SemanticGuidedRetriever`` (G-07).
 
-        ``options`` are those of :meth:`for_traversal_based_search`, and ``post_processors``, applied in order to the
-        retrieved results.
+        ``options`` are those of :meth:`for_traversal_based_search`.
         """
         from lexigraph.retrieval.retrievers import SemanticGuidedRetriever
 
