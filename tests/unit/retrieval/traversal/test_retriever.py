@@ -164,6 +164,13 @@ def test_the_entity_search_alone_starts_from_names(stores: Stores):
     assert not any("sea" in text for text in texts(found))
 
 
+def test_what_stands_in_a_document_that_is_called_as_an_entity_is_there_for_that_entity(stores: Stores):
+    found = ask(stores, "What is known about Silverbirch?", retrievers=[EntityBasedSearch], link_rounds=0)
+    about = next(s for s in ask(stores, "What has the Handbook?", retrievers=[EntityBasedSearch]).statements)
+    assert {s.reason for s in found.statements} == {"entity"}
+    assert (about.text.startswith("The kiln is fired"), about.reason) == (True, "entity")
+
+
 @pytest.mark.parametrize("search", [ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch])
 def test_a_search_used_alone_finds_what_the_composite_of_it_alone_finds(stores: Stores, search: type[ChunkBasedSearch]):
     own = search(stores.graph, stores.vectors, embedder=WordEmbedder(), settings=Settings(), max_search_results=2)
