@@ -16,7 +16,7 @@ from lexigraph.model.sentences import Span
 from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _MOST = 100
-_FIRST = 200  # characters of the first line of a text given with the question
+_FIRST = 200  # characters of a first line that may be a title
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
 _COLUMN = re.compile(r"(?:^|[;\n] ?)([^:;\n]{1,60}): ")
 _ROW = re.compile(r"(?:[^:;\n]{1,60}: [^;\n]*; ){2}[^:;\n]{1,60}: ")
@@ -155,10 +155,11 @@ def _passages(external: Sequence[ExternalText]) -> Iterator[tuple[Span, External
 
 
 def _of_passage(passage: Span, text: ExternalText, place: int, language: str) -> Candidate:
-    """Return a passage of a text given with the question; what stands in its first line may be what all of it is about."""
-    cited, first = external_citation(0, text, passage), text.text[: text.passages[0][1]].split("\n", 1)[0]
+    """Return a passage of a text given with the question; a first line that is short may say what all of it is about."""
+    cited, first = external_citation(0, text, passage), text.text.split("\n", 1)[0]
     words, says = frozenset(stems(cited.text, language)), frozenset(names_in(cited.text))
-    return Candidate(cited, 0.0, place, words, words | words_of(first[:_FIRST], language), says, says, language=language)
+    about = words | words_of(first, language) if len(first) <= _FIRST else words
+    return Candidate(cited, 0.0, place, words, about, says, says, language=language)
 
 
 def _of_statement(
