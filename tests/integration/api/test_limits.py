@@ -45,6 +45,21 @@ def test_a_name_of_the_query_that_a_route_does_not_know_is_refused(api: Api, met
     assert message in refusal(api.client().request(method, path))
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/documents/handbook", "document_id: must be an id: source: and 32 hexadecimal digits"),
+        ("/statements/source:1", "statement_id: must be an id: statement: and 32 hexadecimal digits"),
+        ("/jobs/first", "job_id: must be an id: hexadecimal digits"),
+        ("/graph/egonet?id=Mira", "id: must be the id of one of source, chunk, topic, statement, fact, entity, such as"),
+        ("/graph/egonet?id=entity:0&kinds=edge", "kinds: must be some of source, chunk, topic, statement, fact, entity"),
+        ("/documents?after=%20", "after: must be `next` of the previous page"),
+    ],
+)
+def test_what_an_id_must_be_is_said_in_words(api: Api, path: str, message: str) -> None:
+    assert refusal(api.client().get(path)).startswith(message)
+
+
 @pytest.mark.parametrize("path", ["/documents?limit=1&limit=2", "/jobs?limit=1&limit=1", "/jobs?limit=2&limit="])
 def test_a_name_that_the_query_holds_twice_is_refused(api: Api, path: str) -> None:
     assert refusal(api.client().get(path)) == "limit: is given 2 times; pass it once"

@@ -225,13 +225,9 @@ def test_a_fully_cited_answer_has_no_notice():
 def test_unused_sources_are_named_only_where_they_matter():
     many = [source(n) for n in range(1, 7)]
     assert types("One [S1].", *many) == [], "what is offered beside the best is seldom needed"
-    assert types("One [S4].", *many) == [("unused_sources", "shown to the model but not cited: S1-S3")], (
-        "better ones were passed over"
-    )
+    assert types("One [S4].", *many) == [("unused_sources", "offered but not cited: S1-S3")], "better ones were passed over"
     given = [*many, source(7, reason="external"), source(8, reason="external")]
-    assert types("One [S1] and [S7].", *given) == [("unused_sources", "shown to the model but not cited: S8")], (
-        "somebody sent it"
-    )
+    assert types("One [S1] and [S7].", *given) == [("unused_sources", "offered but not cited: S8")], "somebody sent it"
 
 
 def test_an_answer_without_any_label_is_reported():

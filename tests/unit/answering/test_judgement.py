@@ -4,6 +4,7 @@ import pytest
 
 from lexigraph.answering.asked import read
 from lexigraph.answering.candidates import candidates
+from lexigraph.answering.context import ExternalText
 from lexigraph.answering.judgement import ANSWERABLE, judge
 
 FERRY = ("ferry.md", "The ferry to the island leaves the harbour at nine.", 0.9)
@@ -31,6 +32,16 @@ def test_a_question_that_a_statement_answers_is_answerable(found):
 def test_a_question_of_another_world_is_not_even_where_a_word_is_shared(found):
     assert confidence("How long must eggs be boiled?", found(0.1)) < 0.1
     assert confidence("Which lamps grow on nets of neurons?", found(0.2)) < ANSWERABLE
+
+
+def test_a_text_given_with_the_question_is_judged_by_its_words_however_unlike_the_documents_are(found):
+    def judged(question, text):
+        could_be = candidates(found(0.05), [ExternalText("note", text)])
+        return judge(read(question, could_be), could_be, 0.05, "minilm-384")
+
+    told = judged("How long must eggs be boiled?", "Eggs must be boiled for six minutes.")
+    assert told.of_documents < ANSWERABLE <= told.confidence
+    assert judged("How long must eggs be boiled?", "The harbour is deep.").confidence < ANSWERABLE
 
 
 @pytest.mark.parametrize("question", ["Why?", "Who is it?", "What about it", "the", "%A"])

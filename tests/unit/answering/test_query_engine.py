@@ -241,6 +241,31 @@ def test_without_a_model_texts_that_are_not_quoted_are_the_last_sources_and_said
     assert {w.type: w.detail for w in response.warnings}["unused_sources"].endswith("S2, S3")
 
 
+@pytest.mark.requirement("E-40")
+def test_where_only_a_text_given_with_the_question_answers_it_alone_is_quoted():
+    note = {"id": "note-7", "text": "Zephyrine is maintained by Ola Brandt."}
+    response = engine().query("Who maintains Zephyrine?", context=[note, "Rain."])
+    assert response.answerable
+    assert [(c.label, c.statement_id, c.text) for c in response.citations] == [("S1", "note-7", note["text"])]
+    assert "Zephyrine is maintained by Ola Brandt. [S1]" in response.response
+    assert [c.text for c in response.sources] == [note["text"], "Rain."]
+    assert types(response) == ["unused_sources"]
+    unlike = engine().query("Who maintains Zephyrine?", context=["Rain."])
+    assert (unlike.answerable, types(unlike)) == (False, ["weak_match", "unused_sources"])
+
+
+@pytest.mark.requirement("E-40")
+def test_of_a_long_text_given_with_the_question_the_passage_that_answers_is_quoted():
+    paragraph = "The sea is blue, and the harbour is deep. " * 8
+    text = f"{paragraph}\n\nCare\n----\n\nZephyrine is maintained by Ola Brandt. She began in May.\n\n{paragraph}"
+    response = engine().query("Who maintains Zephyrine?", context=[text])
+    (cited,) = response.citations
+    assert cited.text == "Care\n----\n\nZephyrine is maintained by Ola Brandt. She began in May."
+    assert text[cited.start : cited.end] == cited.text
+    assert [c.reason for c in response.sources] == ["external"]
+    assert types(response) == []
+
+
 # ---------------------------------------------------------------- document text is data
 
 ATTACK = (

@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -12,9 +12,11 @@ from lexigraph.answering.context import ExternalText, external_citation
 from lexigraph.answering.wording import stems
 from lexigraph.model.normalise import entity_key, without_brackets
 from lexigraph.model.results import Citation, ScoredStatement, SearchResult, SearchResults
+from lexigraph.model.sentences import Span
 from lexigraph.retrieval.stages.text import STOP_WORDS
 
 _MOST = 100
+_FIRST = 200  # characters of a first line that may be a title
 _OPENING, _CLOSING = "([{\"'\u201c\u2018\u00ab", ".,;:!?)]}\"'\u201d\u2019\u00bb"
 _COLUMN = re.compile(r"(?:^|[;\n] ?)([^:;\n]{1,60}): ")
 _ROW = re.compile(r"(?:[^:;\n]{1,60}: [^;\n]*; ){2}[^:;\n]{1,60}: ")
@@ -24,7 +26,7 @@ EDGES = _OPENING + _CLOSING  # of a word, which are none of it
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement that could be quoted, or a text given with the question.
+    """A statement that could be quoted, or a passage of a text given with the question.
 
     ``rank`` is its score as a share of the best, ``place`` counts from the best. ``words`` are the stems of what it says,
     ``about`` those, of its quotation, of its ``heading`` and of ``called``: the title of its source and the name of its file
@@ -90,15 +92,15 @@ class Candidate:
 
 
 def candidates(results: SearchResults, external: Sequence[ExternalText] = (), language: str = "") -> list[Candidate]:
-    """Return the 100 best statements, best first, then the texts given with the question, which is in ``language``."""
+    """Return the 100 best statements, best first, then the passages of texts given with the question, which is in
+    ``language``.
+    """
     pairs = [(s, r) for r in results.results for s in r.statements]
     pairs = heapq.nlargest(_MOST, pairs, key=lambda pair: pair[0].score)
     best = max((s.score for s, _ in pairs), default=0.0)
     ranks = [s.score / best if best > 0 else 0.0 for s, _ in pairs]
     found = [_of_statement(s, r, at, ranks[at], results, language) for at, (s, r) in enumerate(pairs)]
-    for text in external:
-        words, says = frozenset(stems(text.text, language)), frozenset(names_in(text.text))
-        found.append(Candidate(external_citation(0, text), 0.0, len(found), words, words, says, says, language=language))
+    found += (_of_passage(p, text, at, language) for at, (p, text) in enumerate(_passages(external), len(found)))
     return found
 
 
@@ -146,6 +148,18 @@ def words_of(called: str, language: str = "") -> frozenset[str]:
 def says_name(key: str, text: str) -> bool:
     """Tell whether a text holds a name, given by its key, as whole words."""
     return bool(key) and f" {key} " in f" {entity_key(text)} "
+
+
+def _passages(external: Sequence[ExternalText]) -> Iterator[tuple[Span, ExternalText]]:
+    return ((passage, text) for text in external for passage in text.passages)
+
+
+def _of_passage(passage: Span, text: ExternalText, place: int, language: str) -> Candidate:
+    """Return a passage of a text given with the question; a first line that is short may say what all of it is about."""
+    cited, first = external_citation(0, text, passage), text.text.split("\n", 1)[0]
+    words, says = frozenset(stems(cited.text, language)), frozenset(names_in(cited.text))
+    about = words | words_of(first, language) if len(first) <= _FIRST else words
+    return Candidate(cited, 0.0, place, words, about, says, says, language=language)
 
 
 def _of_statement(

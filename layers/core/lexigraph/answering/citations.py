@@ -170,7 +170,7 @@ def _numbers_in(source: Citation) -> set[str]:
 
 def unused(numbers: Sequence[int]) -> tuple[Notice, ...]:
     """Return the notice that these sources were not cited, none when there are none (E-46)."""
-    return (Notice("unused_sources", f"shown to the model but not cited: {_listed(numbers)}"),) if numbers else ()
+    return (Notice("unused_sources", f"offered but not cited: {_listed(numbers)}"),) if numbers else ()
 
 
 def cited(sources: Sequence[Citation], answer: CheckedAnswer) -> tuple[Citation, ...]:

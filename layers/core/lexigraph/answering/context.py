@@ -12,12 +12,15 @@ from lexigraph.answering.shown import Budget, Shown, context_of, set_out
 from lexigraph.model.errors import InvalidInput
 from lexigraph.model.ids import content_hash
 from lexigraph.model.results import Citation, Notice, SearchResults
+from lexigraph.model.sentences import Span, sentences
 
 MAX_EXTERNAL = 50
 MAX_EXTERNAL_CHARS = 40_000
 MAX_HISTORY = 100
 MAX_HISTORY_CHARS = 100_000
 EXTERNAL = "external"  # the reason of a text that came with the question
+_PASSAGE = 400  # characters of such a text that are quoted together
+_STOPS = tuple('.!)"\u2026\u3002\uff01')
 
 External = str | Mapping[str, str]
 Turn = Mapping[str, str] | tuple[str, str]
@@ -29,6 +32,24 @@ class ExternalText:
 
     id: str
     text: str
+
+    @property
+    def passages(self) -> list[Span]:
+        """What can be quoted: all of a short text, else stretches of whole sentences, none past the end of a paragraph.
+
+        A heading, and a line that leads to something, end none: they stay with what follows.
+        """
+        if len(self.text) <= _PASSAGE:
+            return [(0, len(self.text))]
+        found: list[Span] = []
+        for start, end in sentences(self.text):
+            begun, before = found[-1] if found else (start, start)
+            ended = "\n\n" in self.text[before:start] and self.text[begun:before].endswith(_STOPS)
+            if found and not ended and end - begun <= _PASSAGE:
+                found[-1] = begun, end
+            else:
+                found.append((start, end))
+        return found or [(0, len(self.text))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +136,19 @@ def conversation(given: Sequence[Turn]) -> tuple[tuple[str, str], ...]:
     return tuple((role, content) for role, content in turns if content)
 
 
-def external_citation(number: int, given: ExternalText) -> Citation:
-    """Return the citation that stands for a text given with the question."""
+def external_citation(number: int, given: ExternalText, passage: Span | None = None) -> Citation:
+    """Return the citation that stands for a text given with the question, or for a passage of it."""
+    start, end = passage or (0, len(given.text))
     return Citation(
         label=citations.label(number),
         statement_id=given.id,
-        text=given.text,
+        text=given.text[start:end],
         source_id="",
         uri="",
         title="",
         chunk_id="",
-        start=0,
-        end=len(given.text),
+        start=start,
+        end=end,
         score=0.0,
         reason=EXTERNAL,
     )

@@ -7,7 +7,6 @@ What says the same is quoted once, with all of its sources cited.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, groupby, islice
@@ -62,7 +61,7 @@ Quotation = tuple[Citation, ...]  # one statement, as each of its sources has it
 def select(
     asked: Asked, found: Sequence[Candidate], beyond: Sequence[Candidate] = (), *, limit: int = 8
 ) -> tuple[Quotation, ...]:
-    """Return at most ``limit`` statements (external texts count as such) that answer best, labelled S1 onwards.
+    """Return at most ``limit`` statements (passages of external texts count as such) that answer best, labelled S1 onwards.
 
     They come in the order of their worth, external texts at the end (E-40). A thing that is compared, of which nothing found
     tells, is quoted from ``beyond``: statements that limits cut off.
@@ -79,14 +78,14 @@ def nearest(asked: Asked, found: Sequence[Candidate], *, limit: int = 8) -> tupl
 
 
 def unchosen(external: Sequence[ExternalText], chosen: Sequence[Citation]) -> tuple[Citation, ...]:
-    """Return the external texts that were not quoted, labelled from where the chosen ones end (E-40)."""
-    quoted = Counter((c.statement_id, c.text) for c in chosen if c.reason == EXTERNAL)
-    rest = []
-    for text in external:  # the same one may be given twice
-        if quoted[text.id, text.text] > 0:
-            quoted[text.id, text.text] -= 1
-        else:
-            rest.append(text)
+    """Return the external texts of which nothing was quoted, labelled from where the chosen ones end (E-40)."""
+
+    def of(c: Citation) -> int:
+        held = (at for at, text in enumerate(external) if text.id == c.statement_id and text.text[c.start : c.end] == c.text)
+        return next(held, -1)
+
+    quoted = {of(c) for c in chosen if c.reason == EXTERNAL}
+    rest = (text for at, text in enumerate(external) if at not in quoted)
     return tuple(external_citation(at, text) for at, text in enumerate(rest, len(chosen) + 1))
 
 

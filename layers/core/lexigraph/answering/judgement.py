@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate, names_in, words_of
 from lexigraph.answering.compared import Side, all_words
+from lexigraph.answering.context import EXTERNAL
 from lexigraph.answering.identifiers import identifiers, share_held
 
 ANSWERABLE = 0.5  # from this confidence on; calibrated so that one answerable question in twenty lies below
@@ -47,11 +48,13 @@ class Judgement:
     """How sure it is that the statements found answer, 0 to 1, and the words of the question that none of them has.
 
     ``untold`` are the things that the question compares which none of them tells of, while they tell of another.
+    ``of_documents`` is how sure it is without the texts given with the question.
     """
 
     confidence: float
     missing: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
+    of_documents: float = 0.0
 
 
 def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embedding: str) -> Judgement:
@@ -60,6 +63,17 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
     """
     if not found:
         return Judgement(0.0)
+    given = [c for c in found if c.citation.reason == EXTERNAL]
+    untold = tuple(side.name for side in asked.sides if not any(map(side.is_told, found)))
+    of_documents = _confidence(asked, [c for c in found if c.citation.reason != EXTERNAL], nearest, embedding)
+    # no cosine is known of a text that came with the question: its words are judged
+    confidence = max(of_documents, _confidence(asked, given, None, embedding))
+    return Judgement(confidence, asked.missing, untold, of_documents)
+
+
+def _confidence(asked: Asked, found: Sequence[Candidate], nearest: float | None, embedding: str) -> float:
+    if not found:
+        return 0.0
     told = [side for side in asked.sides if any(map(side.is_told, found))]
     untold = [side for side in asked.sides if side not in told]
     # a model of English finds all that is in another script alike, what documents are called by is not foreign to them, and
@@ -70,7 +84,7 @@ def judge(asked: Asked, found: Sequence[Candidate], nearest: float | None, embed
     said = _said(asked, found, told, untold, by_likeness=weights is not BY_WORDS)
     sum_ = weights.base + weights.cosine * (nearest or 0.0) + weights.said * said
     sum_ += weights.lacking * _lacking(asked, found)
-    return Judgement(round(1 / (1 + math.exp(-sum_)), 3), asked.missing, tuple(side.name for side in untold))
+    return round(1 / (1 + math.exp(-sum_)), 3)
 
 
 def _said(

@@ -14,6 +14,7 @@ from lexigraph.answering.asked import Asked
 from lexigraph.answering.candidates import Candidate, beyond, candidates
 from lexigraph.answering.citations import CheckedAnswer
 from lexigraph.answering.context import (
+    EXTERNAL,
     AnswerContext,
     External,
     ExternalText,
@@ -204,7 +205,8 @@ class LexicalGraphQueryEngine:
     ) -> Self:
         """Create an engine with a ``TraversalBasedRetriever`` (G-12).
 
-        ``options`` are those of :meth:`for_retriever`, and ``retrievers``: subretrievers, as types or instances (G-18).
+        ``options`` are those of :meth:`for_retriever`, ``retrievers``: subretrievers, as types or instances (G-18), and
+        ``post_processors``, applied in order to the retrieved results (G-36).
         """
         from lexigraph.retrieval.retrievers import TraversalBasedRetriever
 
@@ -216,8 +218,7 @@ class LexicalGraphQueryEngine:
     ) -> Self:
         """Create an engine with a ``SemanticGuidedRetriever`` (G-07).
 
-        ``options`` are those of :meth:`for_traversal_based_search`, and ``post_processors``, applied in order to the
-        retrieved results.
+        ``options`` are those of :meth:`for_traversal_based_search`.
         """
         from lexigraph.retrieval.retrievers import SemanticGuidedRetriever
 
@@ -451,7 +452,10 @@ class LexicalGraphQueryEngine:
     def _extract(self, asked: _Asked, note: str, *notices: Notice) -> Generator[str, None, QueryResponse]:
         """Answer by quoting; one piece a statement. What does not answer is told to be only the nearest there is."""
         limit = self.args.quoted_statements
-        if asked.answerable:
+        if asked.answerable and asked.judgement.of_documents < self.args.min_confidence:  # what came with the question does
+            given = [c for c in asked.found if c.citation.reason == EXTERNAL]
+            found, quoted = Enumeration(), select(asked.asked, given, limit=limit)
+        elif asked.answerable:
             found, quoted = self._listed(asked), select(asked.asked, asked.found, asked.cut, limit=limit)
         else:
             found, quoted = Enumeration(), nearest(asked.asked, asked.found, limit=limit)

@@ -47,6 +47,9 @@ _PATTERNS = {
     NOT_BLANK: "must not be blank",
     PATTERN: RULE,
 }
+# those of ids and of kinds of nodes
+_ID = re.compile(r"\^\(?(\w+[:_])?\[0-9a-f\](?:\{(\d+)\}|\+)\)?\??\$")
+_KINDS_OF = re.compile(r"\^\(?\(([a-z|]+)\)(:)?")
 # parts of a place that the framework adds, which of several types was tried, as JSON calls them
 _TRIED = {"bool": "boolean", "int": "number", "float": "number", "str": "string", "none": "null", "ContextText": "object"}
 _NO_NAMES = frozenset({*_TRIED, *"constrained-str constrained-int comparison membership combination".split()})
@@ -256,14 +259,30 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
         return f"{place}: must be one of {', '.join(dict.fromkeys(_TRIED[each] for each in types))}"
     if first["type"] == "string_pattern_mismatch":
         pattern = first["ctx"]["pattern"]
-        asked = "must be `next` of the previous page" if place in ("after", "cursor") else f"must match {pattern}"
-        said = _PATTERNS.get(pattern, asked)
+        said = "must be `next` of the previous page" if place in ("after", "cursor") else _in_words(pattern)
     if said.startswith("Expected UploadFile"):
         said = "must be a file with a name"
     if first["type"] == "json_invalid":
         return f"the body is not valid JSON: {(first.get('ctx') or {}).get('error', said)}"
     # an error of the core names its field itself
     return said if place and said.startswith(place) else f"{place or 'the body'}: {said}"
+
+
+def _in_words(pattern: str) -> str:
+    """Return what a pattern of a field asks for; the pattern itself where nobody said it in words."""
+    if told := _PATTERNS.get(pattern):
+        return told
+    if one := _ID.fullmatch(pattern):
+        prefix, digits = one.groups()
+        return f"must be an id: {f'{prefix} and ' if prefix else ''}{f'{digits} ' if digits else ''}hexadecimal digits"
+    if kinds := _KINDS_OF.match(pattern):
+        listed = kinds[1].replace("|", ", ")
+        return (
+            f"must be the id of one of {listed}, such as entity:..."
+            if kinds[2]
+            else f"must be some of {listed}, with commas"
+        )
+    return f"must match {pattern}"
 
 
 def _where(error: BaseException) -> str:

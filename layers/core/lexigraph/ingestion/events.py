@@ -51,7 +51,8 @@ def recording(registry: Registry, tenant: Tenant, job_id: str, on_event: Listene
             due = now - kept.setdefault(event.stage, now) >= _SECONDS or event.current == event.total
             if due or event.stage not in _FLEETING:
                 kept[event.stage] = now
-                counts = {"current": event.current, "total": event.total} if event.current or event.total else {}
+                counts = {"current": event.current} if event.current or event.total else {}
+                counts |= {"total": event.total} if event.total else {}  # one that is unknown is not told: 19 of 0
                 registry.add_events(tenant, job_id, [(event.stage, {**event.detail, **counts})])
             on_event(event)
 

@@ -17,12 +17,14 @@ class Question:
     filters: Filter | None = None
 
     @classmethod
-    def of(cls, text: str, filters: Filter | None = None, *, max_chars: int = MAX_CHARS) -> "Question":
+    def of(
+        cls, text: str, filters: Filter | None = None, *, max_chars: int = MAX_CHARS, name: str = "question"
+    ) -> "Question":
         """Return a question, composed (NFC) as documents are. Raise ``InvalidInput`` if it has no letter or digit or is too
-        long.
+        long, in which it has the ``name`` of the field that holds it.
         """
         if not isinstance(text, str) or not any(c.isalnum() for c in text):
-            raise InvalidInput("question must contain a letter or digit")
+            raise InvalidInput(f"{name} must contain a letter or digit")
         if len(text) > max_chars:
-            raise InvalidInput(f"question must have at most {max_chars:,} characters, got {len(text):,}")
+            raise InvalidInput(f"{name} must have at most {max_chars:,} characters, got {len(text):,}")
         return cls(normalize("NFC", " ".join(text.replace("\x00", " ").split())), filters)

@@ -121,6 +121,12 @@ def test_the_stream_tells_start_then_the_stages_then_result_and_done(api: Api) -
     assert [stage for stage in dict.fromkeys(seen) if stage in STAGES] == STAGES
 
 
+@pytest.mark.requirement("E-14")
+def test_no_step_is_told_to_be_some_of_none(api: Api) -> None:
+    told = [data for _, data in events(api.client().get("/ingest/stream", params={"path": "corpus"}))]
+    assert [data for data in told if "total" in data and data["total"] < data["current"]] == []
+
+
 @pytest.mark.requirement("E-17")
 def test_a_job_that_fails_ends_the_stream_with_an_error_event(api: Api, tmp_path: Path) -> None:
     (tmp_path / "data" / "documents").mkdir()

@@ -383,6 +383,11 @@ def test_a_bad_field_is_named(api: Api, change: dict[str, Any], field: str) -> N
         ("/query", '{"question": "Who?", "context": [{"text": "a", "ids": "b"}]}', "context.0: unknown parameter 'ids'"),
         ("/query", '{"question": "Who?", "filters": {"key": "a", "valeu": 1}}', "filters: unknown parameter 'valeu'"),
         ("/ingest", '{"pth": "."}', "did you mean 'path'? Known: path, namespace"),
+        (
+            "/unstructured/multihop_query/",
+            '{"query": "' + "x" * 4_001 + '", "db_name": "a", "namespace": "default"}',
+            "query must have at most 4,000 characters, got 4,001",
+        ),
     ],
 )
 def test_what_a_body_must_be_is_said_with_the_limit(api: Api, path: str, content: str | bytes, told: str) -> None:

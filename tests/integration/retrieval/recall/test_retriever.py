@@ -160,6 +160,16 @@ def test_a_pattern_finds_all_that_it_matches_also_inside_words_and_without_any_w
 
 
 @pytest.mark.requirement("M-10", "M-12")
+@pytest.mark.parametrize("query", ["Mara Lindqvist", "mara lindqvist", "Mara  lindqvist"])
+def test_what_is_called_as_the_query_comes_first_however_it_is_written(stores: Stores, session: str, query: str) -> None:
+    found = recall(stores, query, session)
+    assert [(n.name, n.score) for n in found.nodes if n.score == 1.0] == [("Mara Lindqvist", 1.0)]
+    assert strategy(found, "regex") == {"name": "regex", "found": 1}
+    asked = recall(stores, "what did mara lindqvist choose", session)
+    assert [n.name for n in asked.nodes if n.score == 1.0] == []
+
+
+@pytest.mark.requirement("M-10", "M-12")
 def test_an_identifier_in_a_question_is_found_literally_without_being_forced(stores: Stores, session: str) -> None:
     found = recall(stores, "When was INV-2041 paid?", session)
     exact = [n for n in found.nodes if "regex" in n.sources]
@@ -269,7 +279,7 @@ def test_the_phase_follows_the_number_of_recalls_and_the_score_is_what_the_weigh
     stores: Stores, clock: Clock, session: str
 ) -> None:
     ask = retriever(stores, clock)
-    found = [ask.retrieve(DEFAULT_TENANT, Question("JWT"), session_id=session) for _ in range(12)]
+    found = [ask.retrieve(DEFAULT_TENANT, Question("of JWT"), session_id=session) for _ in range(12)]
     assert [f.recalls for f in found] == list(range(12))
     assert [f.phase for f in found] == ["early"] * 3 + ["mid"] * 7 + ["deep"] * 2
     general = [f.weights.general for f in found]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lexigraph.answering.query_engine import LexicalGraphQueryEngine
 from lexigraph.inference.protocols import FloatArray
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
 from lexigraph.model.filters import MetadataFilter
@@ -23,6 +24,7 @@ from lexigraph.retrieval.retrievers import (
     TopicBeamSearch,
     TraversalBasedRetriever,
 )
+from lexigraph.retrieval.stages.postprocess import SentenceReranker
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.retrieval.traversal.searches import SEARCHES, TraversalSearch
 from lexigraph.settings import Settings
@@ -160,6 +162,13 @@ def test_the_entity_search_alone_starts_from_names(stores: Stores):
     assert {s.reason for s in found.statements} == {"entity"}
     assert "Tidewater replaced Silverbirch." in texts(found)
     assert not any("sea" in text for text in texts(found))
+
+
+def test_what_stands_in_a_document_that_is_called_as_an_entity_is_there_for_that_entity(stores: Stores):
+    found = ask(stores, "What is known about Silverbirch?", retrievers=[EntityBasedSearch], link_rounds=0)
+    about = next(s for s in ask(stores, "What has the Handbook?", retrievers=[EntityBasedSearch]).statements)
+    assert {s.reason for s in found.statements} == {"entity"}
+    assert (about.text.startswith("The kiln is fired"), about.reason) == (True, "entity")
 
 
 @pytest.mark.parametrize("search", [ChunkBasedSearch, EntityBasedSearch, TopicBeamSearch])
@@ -528,6 +537,23 @@ def test_reranking_does_not_rank_bridge_evidence_away(stores: Stores):
     plain, reranked = (ask(stores, CHAIN, reranker=name) for name in ("none", "tfidf"))
     for found in (plain, reranked):
         assert "Kestrel House is in the city of Antwerp." in [s.text for s in best(found)[:4]]
+
+
+@pytest.mark.requirement("G-36")
+def test_a_reranker_of_results_works_behind_that_of_statements(stores: Stores, tmp_path: Path):
+    lengths = Lengths()
+    engine = LexicalGraphQueryEngine.for_traversal_based_search(
+        stores.graph,
+        stores.vectors,
+        embedder=WordEmbedder(),
+        settings=Settings(data=tmp_path),
+        reranker="tfidf",
+        post_processors=[SentenceReranker(lengths, top_n=3)],
+    )
+    found = engine.retrieve(CHAIN)
+    assert len(found.statements) == 3
+    assert all("sentence" in s.parts for s in found.statements)
+    assert lengths.queries == [CHAIN]
 
 
 class Refusing(Lengths):

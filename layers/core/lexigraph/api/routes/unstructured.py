@@ -156,7 +156,8 @@ async def multihop_query(who: Reader, service: TheService, body: MultihopRequest
     def work() -> dict[str, Any]:
         args = body.model_dump(exclude={"query", "db_name", "namespace", "filters"})
         retriever = cast(MultihopRetriever, service.retriever(who.tenant, "multihop", args))
-        question = Question.of(body.query, body.where(), max_chars=service.settings.max_question_chars)
+        longest = service.settings.max_question_chars
+        question = Question.of(body.query, body.where(), max_chars=longest, name="query")
         return retriever.query(who.tenant, question, body.namespace, service.stores.registry).to_dict()
 
     return await service.run(work, asks=who.tenant.whole)

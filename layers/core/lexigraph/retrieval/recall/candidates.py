@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.normalise import entity_key
 from lexigraph.retrieval.recall import strategies
 from lexigraph.retrieval.recall.identifiers import identifiers
 from lexigraph.retrieval.recall.patterns import MAX_CHARS, Pattern, compile_pattern, looks_like_pattern
@@ -81,6 +82,8 @@ def gather(
         if wanted is None and not any(found.scores.values()):
             wanted = _anywhere(text)
     _look_up(stores, found, wanted, near)
+    if not force_regex:
+        _take_called(found, text)
     return found
 
 
@@ -116,6 +119,15 @@ def _look_up(stores: BoundStores, found: Candidates, wanted: Wanted | None, near
             if wanted.all_of_it:
                 stores.trace.warn("regex_incomplete", _INCOMPLETE)
     found.scores = {name: {i: score for i, score in of.items() if i in found.nodes} for name, of in found.scores.items()}
+
+
+def _take_called(found: Candidates, text: str) -> None:
+    """Take an entity whose name is the whole query for an exact match, however either is written."""
+    key = entity_key(text)
+    called = {i: 1.0 for i, node in found.nodes.items() if node.kind == "entity" and entity_key(node.value) == key}
+    if called:
+        found.scores[REGEX] = {**found.scores.get(REGEX, {}), **called}
+        found.skipped.pop(REGEX, None)
 
 
 def _wanted(text: str) -> Wanted | None:

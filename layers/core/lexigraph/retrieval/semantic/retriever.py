@@ -1,10 +1,7 @@
 """Semantic-guided retrieval (G-07): find statements by vector and keyword, beam search along links, rank statements."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
-from lexigraph.model.results import SearchResults
 from lexigraph.retrieval.semantic.args import SemanticArgs
 from lexigraph.retrieval.semantic.beam import Beam
 from lexigraph.retrieval.semantic.searches import (
@@ -19,11 +16,7 @@ from lexigraph.retrieval.stages.anchors import Goal, Inquiry
 from lexigraph.retrieval.stages.args import Known
 from lexigraph.retrieval.stages.composite import Composite, Search
 from lexigraph.retrieval.stages.keywords import keywords
-from lexigraph.retrieval.stages.postprocess import PostProcessor, as_post_processors, processed
-from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
-from lexigraph.retrieval.stages.trace import BoundStores, Trace
-from lexigraph.settings import Settings
-from lexigraph.storage.protocols import GraphStore, VectorStore
+from lexigraph.retrieval.stages.trace import BoundStores
 
 
 class SemanticGuidedRetriever(Composite[SemanticArgs]):
@@ -31,8 +24,7 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
 
     ``retrievers`` are its searches: types, instances or names of ``StatementCosineSimilaritySearch``,
     ``KeywordRankingSearch`` and a beam, ``SemanticBeamGraphSearch`` (default: these three) or ``RerankingBeamGraphSearch``.
-    ``post_processors`` are applied to the results in order (:mod:`lexigraph.retrieval.stages.postprocess`). ``args`` are
-    those of :class:`~lexigraph.retrieval.semantic.args.SemanticArgs`; the other parameters are those of every
+    ``args`` are those of :class:`~lexigraph.retrieval.semantic.args.SemanticArgs`; the other parameters are those of every
     :class:`~lexigraph.retrieval.stages.composite.Composite`.
 
     Examples:
@@ -44,33 +36,6 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
     SEARCHES = SEMANTIC_SEARCHES
     DEFAULT = (StatementCosineSimilaritySearch, KeywordRankingSearch, SemanticBeamGraphSearch)
     ARGS = SemanticArgs
-
-    def __init__(
-        self,
-        graph_store: GraphStore,
-        vector_store: VectorStore,
-        *,
-        embedder: Embedder | None = None,
-        llm: LanguageModel | None = None,
-        reranker: str | Reranker | None = "tfidf",
-        retrievers: Sequence[Search | type[Search] | str] | None = None,
-        post_processors: Sequence[PostProcessor | type[PostProcessor]] | None = None,
-        settings: Settings | None = None,
-        weights: Weights = WEIGHTS,
-        **args: Any,
-    ) -> None:
-        super().__init__(
-            graph_store,
-            vector_store,
-            embedder=embedder,
-            llm=llm,
-            reranker=reranker,
-            retrievers=retrievers,
-            settings=settings,
-            weights=weights,
-            **args,
-        )
-        self.post_processors = as_post_processors(post_processors)
 
     @classmethod
     def known(cls, used: Iterable[type[Search]]) -> Known:
@@ -92,12 +57,6 @@ class SemanticGuidedRetriever(Composite[SemanticArgs]):
         beam.start()
         beam.run(self._has(SemanticBeamGraphSearch))
         return inquiry, beam
-
-    def _finished(self, found: SearchResults, trace: Trace) -> SearchResults:
-        for processor in self.post_processors:
-            with trace.step("post_processing"):
-                found = processed(found, processor)
-        return found
 
     def _always(self) -> set[str]:
         # a beam's reranker scores as many chunks when there is no hop

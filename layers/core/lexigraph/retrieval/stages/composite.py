@@ -16,12 +16,13 @@ from lexigraph.model.tenant import Tenant
 from lexigraph.retrieval.stages.anchors import Inquiry
 from lexigraph.retrieval.stages.args import Known, RankingArgs, defaults_of, names_of
 from lexigraph.retrieval.stages.expansion import Expansion
+from lexigraph.retrieval.stages.postprocess import PostProcessor, as_post_processors, processed
 from lexigraph.retrieval.stages.ranking import WEIGHTS, Weights
 from lexigraph.retrieval.stages.reranking import reranker_name
 from lexigraph.retrieval.stages.results import assemble, looking
 from lexigraph.retrieval.stages.retriever import StatementRetriever
 from lexigraph.retrieval.stages.statements import rank_statements
-from lexigraph.retrieval.stages.trace import BoundStores
+from lexigraph.retrieval.stages.trace import BoundStores, Trace
 from lexigraph.settings import Settings
 from lexigraph.storage.protocols import GraphStore, VectorStore
 
@@ -103,7 +104,8 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
 
     ``args`` are those of the dataclass ``ARGS`` that have an effect with these searches. ``embedder`` defaults to the one in
     the settings; without an ``llm``, keywords are taken from the question. ``reranker`` is a name or a ``Reranker``,
-    ``weights`` are the constants of the ranking. Raise ``InvalidInput`` for invalid parameters.
+    ``weights`` are the constants of the ranking. ``post_processors`` are applied to the results in order, after the reranker
+    (:mod:`lexigraph.retrieval.stages.postprocess`, G-36). Raise ``InvalidInput`` for invalid parameters.
     """
 
     SEARCHES: ClassVar[Mapping[str, type[Search]]]
@@ -124,6 +126,7 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
         llm: LanguageModel | None = None,
         reranker: str | Reranker | None = "tfidf",
         retrievers: Sequence[Search | type[Search] | str] | None = None,
+        post_processors: Sequence[PostProcessor | type[PostProcessor]] | None = None,
         settings: Settings | None = None,
         weights: Weights = WEIGHTS,
         **args: Any,
@@ -138,6 +141,7 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
         own = {name: value for s in self.searches for name, value in s.given.items()}
         self.args = self.ARGS.of({**args, "reranker": reranker_name(reranker), **own})  # type: ignore[assignment]  # ARGS is A
         known.check_partners(self.args, {*args, *own} - self._always())
+        self.post_processors = as_post_processors(post_processors)
 
     @classmethod
     def parameters(cls, retrievers: Any = None) -> Known:
@@ -197,6 +201,12 @@ class Composite(StatementRetriever[SearchResults], Generic[A]):
             keywords=inquiry.keywords,
             looked_at=looked_at,
         )
+
+    def _finished(self, found: SearchResults, trace: Trace) -> SearchResults:
+        for processor in self.post_processors:
+            with trace.step("post_processing"):
+                found = processed(found, processor)
+        return found
 
     def _always(self) -> set[str]:
         """Return the parameters that have an effect whatever their partners are."""

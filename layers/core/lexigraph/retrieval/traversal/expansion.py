@@ -5,10 +5,11 @@ most, two vector calls at most, whatever is found.
 from collections.abc import Collection, Iterable, Sequence
 
 from lexigraph.model.graph import StatementRow
+from lexigraph.model.normalise import entity_key
 from lexigraph.model.results import Stop
 from lexigraph.retrieval.stages.anchors import spread_over_sources
 from lexigraph.retrieval.stages.expansion import Expansion
-from lexigraph.retrieval.stages.ranking import Candidate
+from lexigraph.retrieval.stages.ranking import Candidate, title_keys
 from lexigraph.retrieval.stages.statements import RANKED
 from lexigraph.retrieval.traversal.args import TraversalArgs
 from lexigraph.retrieval.traversal.topics import FoundTopic, best_topics, grow
@@ -64,9 +65,11 @@ class TraversalExpansion(Expansion[TraversalArgs]):
         self._topics: dict[str, FoundTopic] = grow(seeds, rows, self.ranker.coverage, args)
         self._titles = {row.topic_id: row.topic for row in rows}
         going_on = {row.topic_id for row in rows if row.chunk_id in chunks}
+        called = {entity_key(a.entity.value) for a in self.anchors.entities}
         kept = []
         for row in rows:
-            reason = "chunk" if row.chunk_id in chunks else "topic" if asked.isdisjoint(row.entities) else "entity"
+            named = not asked.isdisjoint(row.entities) or not called.isdisjoint(title_keys(row.source.title))
+            reason = "chunk" if row.chunk_id in chunks else "entity" if named else "topic"
             # the rest is what the beam might have reached
             if reason != "topic" or not seeds or row.topic_id in self._topics or row.topic_id in going_on:
                 kept.append((row, reason))

@@ -9,7 +9,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from lexigraph.model.tenant import Tenant
+from lexigraph.model.filters import MetadataFilter
+from lexigraph.model.graph import Source
+from lexigraph.model.tenant import Tenant, View
 from lexigraph.storage.protocols import SearchRequest, VectorRecord
 from lexigraph.storage.sqlite.vector.partitions import Partition, partitions_of
 from lexigraph.storage.sqlite.vector.postings import K1, Lengths, average_length, occurrences, shares
@@ -59,7 +61,7 @@ def test_a_word_is_worth_to_texts_what_it_is_to_fts5(store: SqliteVectorStore, i
     lengths, found = Lengths(lambda: None), 0
     with store._database.read() as connection:
         [partition] = [p for p in partitions_of(connection, A) if p.name == index]
-        average = average_length(connection, partition)
+        average = average_length(connection, partition, partition.live)
         for term in (
             *(f'"{word}"' for word in (*WORDS, "w", "ru", "")),
             '"w"*',
@@ -75,6 +77,19 @@ def test_a_word_is_worth_to_texts_what_it_is_to_fts5(store: SqliteVectorStore, i
             assert np.allclose(scores, [expected[key] for key in keys.tolist()], rtol=1e-9, atol=0), term
             found += len(keys)
     assert found > 200
+
+
+def test_chunks_without_a_relation_take_nothing_from_the_labels_of_others(store: SqliteVectorStore) -> None:
+    labels = ["is owned by", "replaced\nruns on", "leads\nworks at\nis kept by", "replaced"]
+    told = [VectorRecord(f"c{n}", label, "s1", f"c{n}") for n, label in enumerate(labels)]
+    asked = [SearchRequest("relation", text="replaced", k=9)]
+    store.upsert(A, {"relation": told})
+    alone = store.search_many(A, asked)
+    store.upsert(A, {"relation": [VectorRecord(f"e{n}", "", "s1", f"e{n}") for n in range(200)]})
+    assert store.search_many(A, asked) == alone
+    assert [hit.id for hit in alone[0]] == ["c3", "c1"]
+    store.tag(A, [Source("s1", "file:///s1", metadata={"n": 1})])
+    assert store.search_many(View(A, MetadataFilter("n", "==", 1)), asked) == alone
 
 
 def test_lengths_are_those_of_the_file_that_is_there(store: SqliteVectorStore) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lexigraph.storage.common.words import looked_up
 from lexigraph.storage.sqlite.vector.partitions import Partition
-from lexigraph.storage.sqlite.vector.postings import Lengths, average_length, occurrences, shares
+from lexigraph.storage.sqlite.vector.postings import Lengths, average_length, occurrences, shares, with_words
 from lexigraph.storage.sqlite.vector.recent import Recent, Scored
 
 _USED = 32  # words of a search, rarest first
@@ -24,6 +24,8 @@ _ADDED = 30_000  # rows that further words may score
 # a word in more of the rows than this says little; it is left out unless there is no other
 _FREQUENT_SHARE = 0.2
 _FREQUENT_ROWS = 20_000
+
+_ALL = "", 0  # stands for all texts, where those with a term are counted
 
 Counted = tuple[int, str]  # in how many rows an FTS5 term is
 
@@ -47,7 +49,7 @@ def score_words(
 
     def rows_with(words: list[Counted]) -> list[Scored]:
         where = connection, partition, recent, lengths
-        return [weighed(_postings(*where, term), partition.live, count) for count, term in words]
+        return [weighed(_postings(*where, term), _texts(*where[:3]), count) for count, term in words]
 
     chosen, added = split(partition, _counted(connection, partition, terms_of(text, prefix), recent))
     scored = added_up(rows_with(chosen))
@@ -63,10 +65,18 @@ def _postings(connection: sqlite3.Connection, partition: Partition, recent: Rece
     rows = recent.postings(partition, term)
     if rows is None:
         keys, times = occurrences(connection, partition, term)
-        average = average_length(connection, partition)
+        average = average_length(connection, partition, _texts(connection, partition, recent))
         rows = Scored(keys, shares(times, lengths.of(connection, partition, keys), average))
         recent.keep_postings(partition, term, rows)
     return rows
+
+
+def _texts(connection: sqlite3.Connection, partition: Partition, recent: Recent) -> int:
+    """Return how many texts there are, as BM25 counts them: those without a word are none."""
+    known = recent.counts(partition)
+    if _ALL not in known:
+        known[_ALL] = with_words(connection, partition)
+    return known[_ALL]
 
 
 def added_up(parts: Sequence[Scored]) -> Scored:

@@ -82,11 +82,18 @@ class Lengths:
         return known
 
 
-def average_length(connection: sqlite3.Connection, partition: Partition) -> float:
-    """Return how many words a text of a partition has on average."""
+def with_words(connection: sqlite3.Connection, partition: Partition) -> int:
+    """Return how many texts of a partition have a word: of the labels of relations those of many chunks have none."""
+    if partition.name != "relation":
+        return partition.live
+    return int(connection.execute(f"SELECT count(*) FROM {partition.words}_docsize WHERE sz <> x'0000'").fetchone()[0])
+
+
+def average_length(connection: sqlite3.Connection, partition: Partition, texts: int) -> float:
+    """Return how many words a text of a partition has on average, of so many that have some."""
     query = f"SELECT block FROM {partition.words}_data WHERE id = 1"
-    rows, *words = map(int, _varints(connection.execute(query).fetchone()[0]))
-    return sum(words) / max(rows, 1)
+    _, *words = map(int, _varints(connection.execute(query).fetchone()[0]))
+    return sum(words) / max(texts, 1)
 
 
 def shares(times: Integers, lengths: Integers, average: float) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ _KEPT = 32  # of some MB each, in a tenant of 100,000 records
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The records of a partition that a view sees: keys in order, and how many words each has.
+    """The records of a partition that a view sees and that have words: keys in order, and how many words each has.
 
     ``counts``: in how many of the records a term is, where known.
     """
@@ -63,7 +63,8 @@ class SeenRecords:
         of_sources = f"{partition.records} AS r JOIN json_each(?) AS seen ON r.source = seen.value"
         found = connection.execute(f"SELECT json_group_array(r.key) FROM {of_sources}", (json.dumps(sorted(sources)),))
         keys = np.sort(integers(found.fetchone()[0]))
-        seen = Seen(keys, self._lengths.of(connection, partition, keys))
+        lengths = self._lengths.of(connection, partition, keys)
+        seen = Seen(keys[lengths > 0], lengths[lengths > 0])
         self._kept = ((partition, sources, seen), *self._kept[: _KEPT - 1])
         return seen
 
