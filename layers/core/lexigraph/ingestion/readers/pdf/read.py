@@ -30,7 +30,7 @@ _BULLET = re.compile(rf"{_BULLETS.pattern}|(?:[·*–—-]|[(\[]?(?:\d{{1,2}}|[a
 _MARKED = re.compile(rf"{_BULLETS.pattern}|[·*–—-]\s+")
 _SIGNATURE = re.compile(r"(?:(?:async|class|exception) )?[\w.:]+\((?!\d\w?\))[^()]*\)(?:\s*->.*)?")  # not ls(1)
 _CUT = re.compile(r"(?<=\w)([-\u2010\xad])$")
-_LAST_WORD = re.compile(r"[\w-]*$")
+_LAST_WORD = re.compile(r"(?<![\w-])[\w-]*$")
 _FIRST_WORD = re.compile(r"\w[\w-]*")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u9fff\uff00-\uffef]")
 _JUNK_TITLE = re.compile(
