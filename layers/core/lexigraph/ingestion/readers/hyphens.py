@@ -7,7 +7,7 @@ SOFT, HYPHEN, NON_BREAKING = "\xad", "\u2010", "\u2011"
 _WORD = re.compile(r"\w+(?:-\w+)*")
 # a hyphen at the end of a line, and what stands below it up to the next blank
 _CUT = re.compile(rf"(?<=\w)([-{HYPHEN}{SOFT}])[^\S\n]*\n([^\S\n]*)((\w[\w-]*)\S*)[^\S\n]*(\n?)")
-_LAST = re.compile(r"(?<![\w-])[\w-]+$")
+_LAST = re.compile(r"[\w-]+$")
 _LONGEST = 60
 _PART = 4  # letters of a part that is a word by no chance
 _DASHES = str.maketrans({HYPHEN: "-", NON_BREAKING: "-", SOFT: None})
