@@ -8,6 +8,7 @@ import pytest
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
 from lexigraph.ingestion.readers.html import check_tags, read_html
 from lexigraph.ingestion.readers.log import read_log
+from lexigraph.ingestion.readers.mail import read_mail
 from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.plain.reader import read_text
@@ -69,6 +70,7 @@ LINES = {  # that nearly are what a pattern is for
     "an anchor of AsciiDoc without an end": (read_asciidoc, "anchor:a-[" * 4_000),
     "an inclusion of AsciiDoc without an end": (read_asciidoc, f"include::{'[' * 40_000}"),
     "a comment with a gap": (read_source, f"# a{BLANKS}b\nx = 1"),
+    "a sender without an end": (read_mail, f"Subject: a\n\nFrom: {'a' * 60_000}\n"),
     "front matter with a gap": (read_markdown, f"---\na: b{BLANKS}c\n---\n\nText."),
     "a page that leads on after blanks": (read_html, f'<meta http-equiv="refresh" content="{BLANKS}x"><p>a'),
 }
