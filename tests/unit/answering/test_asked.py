@@ -8,6 +8,7 @@ from lexigraph.answering.asked import read
 from lexigraph.answering.candidates import candidates, names_in
 from lexigraph.answering.worth import by_worth
 from lexigraph.retrieval.stages.text import stems
+from tests.processor import soon
 
 
 def asked(question, results, *rows):
@@ -173,3 +174,16 @@ def test_code_that_sets_a_constant_is_worth_more_than_what_only_uses_it(results,
     choices = candidates(replace(found, results=tuple(code)))
     _, first = by_worth(read("What is POOL_SIZE?", choices), choices)[0]
     assert first.citation.text == constant
+
+
+@pytest.mark.parametrize("piece", ["when x ", "what did x ", "whom did x "])
+def test_a_question_as_long_as_may_be_that_asks_again_and_again_is_judged_at_once(results, piece):
+    found = candidates(results(("kiln.txt", "The kiln was lit in May.", 0.9)))
+    question = f"Why {piece * 1_000}"[:4_000]
+
+    def judged():
+        whole = read(question, found)
+        for _ in range(100):  # statements
+            whole.is_answered_by(found[0])
+
+    assert soon(judged, seconds=0.7)

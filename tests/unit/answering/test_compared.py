@@ -4,6 +4,7 @@ import pytest
 
 from lexigraph.answering.candidates import candidates
 from lexigraph.answering.compared import compared
+from tests.processor import soon
 
 
 @pytest.fixture
@@ -68,3 +69,8 @@ def test_a_thing_is_told_of_by_the_words_that_the_others_lack_or_by_its_identifi
 def test_a_document_is_called_by_a_thing_by_its_title_and_as_much_by_its_file(found):
     kilnd, _ = compared("Compare kilnd and glazed.", found)
     assert [kilnd.calls(c) for c in found] == [2.0, 0.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("piece", ["what does x and ", "both x and ", "how is x ", "x v ", "is x faster "])
+def test_a_question_as_long_as_may_be_that_compares_nothing_is_read_at_once(found, piece):
+    assert soon(lambda: compared(f"Why {piece * 1_000}"[:4_000], found), seconds=0.3)

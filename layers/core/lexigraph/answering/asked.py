@@ -29,18 +29,19 @@ _FOR_A_TIME = re.compile(
     re.IGNORECASE,
 )
 _FOR_A_RELEASE = re.compile(
-    r"\bwhen\b.*\b(?:added|changed|deprecated|introduced|removed)\b|\b(?:since when|(?:which|what) (?:version|release))\b",
+    r"\bwhen\b.{0,200}\b(?:added|changed|deprecated|introduced|removed)\b"
+    r"|\b(?:since when|(?:which|what) (?:version|release))\b",
     re.IGNORECASE,
 )
 _RELEASE = re.compile(r"\b(?:version|release|since|in):? v?\d+\.\d", re.IGNORECASE)
 _FOR_WORDS_OF = re.compile(
-    r"\bwhat (?:did|does|do|has|have|had)\b.*\b(?:sa(?:y|id)|wr(?:ite|itten|ote)|th(?:ink|ought)|t(?:ell|old)"
+    r"\bwhat (?:did|does|do|has|have|had)\b.{0,200}\b(?:sa(?:y|id)|wr(?:ite|itten|ote)|th(?:ink|ought)|t(?:ell|old)"
     r"|(?:announce|answer|ask|explain|mention|propose|recommend|repl(?:y|i)|report|suggest)(?:e?d)?)\b",
     re.IGNORECASE,
 )
 # of a message: who wrote it, to whom, when, and what about
 _FOR_AN_ENVELOPE = re.compile(
-    r"\bwho (?:sent|wrote|mailed)\b|\b(?:when|whom) (?:did|has) .* (?:send|sent|write|written|mail)\b"
+    r"\bwho (?:sent|wrote|mailed)\b|\b(?:when|whom) (?:did|has) .{0,200} (?:send|sent|write|written|mail)\b"
     r"|\b(?:subject|date|senders?|recipients?) of (?:the|that|this|an?) (?:e-?mail|mail|message)\b",
     re.IGNORECASE,
 )
@@ -139,7 +140,8 @@ class Asked:
     ``identifiers`` its words that are no words of a language and its acronyms, in lower case; ``found`` the words that
     something found has; ``sides`` the things that it compares; ``settings`` its words that are written as names of settings
     and functions are: ``StrictHostKeyChecking``; ``for_words`` tells whether what somebody says is asked for,
-    ``for_an_envelope`` whether who wrote a message is, when or to whom, ``for_a_time`` whether a time is.
+    ``for_an_envelope`` whether who wrote a message is, when or to whom, ``for_a_time`` whether a time is,
+    ``for_a_release`` a version.
     """
 
     text: str
@@ -153,6 +155,7 @@ class Asked:
     for_words: bool = False
     for_an_envelope: bool = False
     for_a_time: bool = False
+    for_a_release: bool = False
     language: str = ""
 
     @property
@@ -292,7 +295,7 @@ class Asked:
         return bool(
             (_FOR_A_NAME.search(self.text) and c.says - self.names - names_in(self.text))
             or (self.for_a_time and _TIME.search(text))
-            or (_FOR_A_RELEASE.search(self.text) and _RELEASE.search(text))
+            or (self.for_a_release and _RELEASE.search(text))
             or (_FOR_A_NUMBER.search(self.text) and _NUMBER.search(_ITEM.sub("", text)))
             or (_FOR_A_REASON.search(self.text) and _REASON.search(text))
         )
@@ -328,6 +331,7 @@ def read(question: str, found: Sequence[Candidate], entities: Sequence[str] = ()
         for_words,
         for_an_envelope,
         bool(_FOR_A_TIME.search(_SUBORDINATE.sub(r"\1\2", question))),
+        bool(_FOR_A_RELEASE.search(question)),
         language,
     )
 

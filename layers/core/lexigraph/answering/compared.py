@@ -15,23 +15,24 @@ _MOST = 4  # things compared
 _WORDS = 6  # that one of them is called by
 _TELLS = 0.5  # of a thing's own words: what has more tells of it
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|can|should|would|will)"
+_NAMES = r".{1,150}?"  # a question that goes back and forth between all of its words would take seconds
 _COMPARES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?:differences?|distinctions?|similarit(?:y|ies)|comparison|distinguish|choose|choice)(?: is| are| there)*"
         r" (?:between|among|of) (.+)",
         r"\b(?:compare|compared|comparing|contrast) (.+)",
-        rf"\b(?:how|where|in what|in which) (?:ways? )?{_AUXILIARY} (.+?) (?:differ|compare|different)\b(.*)",
-        r"\bwhat (?:distinguishes|separates|sets) (.+? from .+)",
-        r"\bwhat (?:do|does|have|has) (.+? and .+?)(?: have)? in common\b",
-        r"\bboth (.+? and .+)",
+        rf"\b(?:how|where|in what|in which) (?:ways? )?{_AUXILIARY} ({_NAMES}) (?:differ|compare|different)\b(.*)",
+        rf"\bwhat (?:distinguishes|separates|sets) ({_NAMES} from .+)",
+        rf"\bwhat (?:do|does|have|has) ({_NAMES} and {_NAMES})(?: have)? in common\b",
+        rf"\bboth ({_NAMES} and .+)",
     )
 )
-_VERSUS = re.compile(r"(.+?) (?:versus|vs\.?) (.+)", re.IGNORECASE)
+_VERSUS = re.compile(rf"({_NAMES}) (?:versus|vs\.?) (.+)", re.IGNORECASE)
 # a choice only between what documents are called by: "is it lost or damaged" compares nothing
 _CHOICE = (
     re.compile(r"(.+?) or (.+)", re.IGNORECASE),
-    re.compile(rf"{_AUXILIARY} (.+?) (?:(?:more|less) \w+|\w+er|worse)\b.*? than (.+)", re.IGNORECASE),
+    re.compile(rf"{_AUXILIARY} (.+?) (?:(?:more|less) \w+|\w+er|worse)\b.{{0,150}}? than (.+)", re.IGNORECASE),
 )
 # what is said only to compare: no document need have it
 RELATION = re.compile(

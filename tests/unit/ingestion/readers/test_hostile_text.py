@@ -6,7 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from lexigraph.ingestion.readers.asciidoc import read_asciidoc
+from lexigraph.ingestion.readers.html import check_tags, read_html
 from lexigraph.ingestion.readers.log import read_log
+from lexigraph.ingestion.readers.mail import read_mail
+from lexigraph.ingestion.readers.markdown import read_markdown
 from lexigraph.ingestion.readers.parsed import Parsed
 from lexigraph.ingestion.readers.plain.reader import read_text
 from lexigraph.ingestion.readers.rst import read_rst
@@ -55,3 +58,31 @@ def test_one_sign_again_and_again(read: Callable[[bytes, Settings], Parsed]) -> 
 def test_white_space_within_a_link() -> None:
     settings = load_settings()
     assert soon(lambda: read_rst(b"See `" + b" " * 40_000 + b"x<", settings), seconds=4)
+
+
+BLANKS = " " * 40_000
+LINES = {  # that nearly are what a pattern is for
+    "options that no text follows": (read_text, "-a, " * 24 + "-"),
+    "a heading with a gap": (read_text, f"# a{BLANKS}b"),
+    "a signature without an address": (read_text, f"-- {'<a@' * 13_000}"),
+    "a section of AsciiDoc with a gap": (read_asciidoc, f"== a{BLANKS}b"),
+    "a rule of AsciiDoc that goes on": (read_asciidoc, f"{'_' * 40_000} a"),
+    "an anchor of AsciiDoc without an end": (read_asciidoc, "anchor:a-[" * 4_000),
+    "an inclusion of AsciiDoc without an end": (read_asciidoc, f"include::{'[' * 40_000}"),
+    "a comment with a gap": (read_source, f"# a{BLANKS}b\nx = 1"),
+    "a sender without an end": (read_mail, f"Subject: a\n\nFrom: {'a' * 60_000}\n"),
+    "front matter with a gap": (read_markdown, f"---\na: b{BLANKS}c\n---\n\nText."),
+    "a page that leads on after blanks": (read_html, f'<meta http-equiv="refresh" content="{BLANKS}x"><p>a'),
+}
+
+
+@pytest.mark.parametrize("what", LINES)
+def test_a_line_that_nearly_fits_is_read_at_once(what: str) -> None:
+    read, text = LINES[what]
+    settings = load_settings()
+    assert soon(lambda: read(text.encode(), settings), seconds=1)
+
+
+def test_blanks_between_attributes_are_counted_at_once() -> None:
+    few = load_settings(max_parts=10_000)
+    assert soon(lambda: check_tags(f"<a{BLANKS}=>", few), seconds=1)

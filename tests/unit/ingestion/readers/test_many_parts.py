@@ -211,6 +211,64 @@ def test_a_long_rule_takes_no_more_than_its_text(tmp_path: Path) -> None:
     assert peak(tmp_path, "a.txt", "." * 200_000, load_settings(max_file_bytes=300_000)) < 5_000_000
 
 
+def test_a_value_that_a_sheet_repeats_is_counted_before_it_is_written_as_often(tmp_path: Path) -> None:
+    settings = load_settings(max_text_chars=500_000, max_file_bytes=1_000_000)
+    cell = "<table:table-cell table:number-columns-repeated='{}'><text:p>" + "a b " * 50_000 + "</text:p></table:table-cell>"
+    told = "has more than 500,000 characters of text (max_text_chars): split it or raise the limit"
+    assert refusal(tmp_path, "a.ods", files.ods(cell.format(1_000)), settings) == told
+    assert peak(tmp_path, "b.ods", files.ods(cell.format(1_000)), settings) < 10_000_000  # 400 MB before
+    table = f"<table:table><table:table-row>{cell.format(64)}</table:table-row><table:table-row/></table:table>"
+    assert refusal(tmp_path, "a.odt", files.opendocument("text", table), settings) == told
+    strings = STRINGS.partition(b"<si>")[0] + b"<si><t>" + b"a b " * 50_000 + b"</t></si></sst>"
+    row = STRINGS[5:].partition(b">")[0].join((b"<worksheet ", b"><sheetData><row>")) + b'<c t="s"><v>0</v></c>' * 1_000
+    many = files.with_part(files.xlsx({"S": [["a"]]}), "xl/sharedStrings.xml", strings)
+    many = files.with_part(many, "xl/worksheets/sheet1.xml", row + b"</row></sheetData></worksheet>")
+    assert refusal(tmp_path, "a.xlsx", many, settings) == told
+    assert isinstance(read(tmp_path, "c.ods", files.ods(cell.format(2)), settings)[0], LoadedDocument)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "part", "around"),
+    [
+        ("a.docx", files.docx([("Normal", "a")]), "word/document.xml", b"<w:t>a</w:t>"),
+        (
+            "a.xlsx",
+            files.with_part(files.xlsx({"S": [["a"]]}), "xl/sharedStrings.xml", STRINGS),
+            "xl/sharedStrings.xml",
+            b"<t>a</t>",
+        ),
+    ],
+)
+def test_the_text_of_office_files_is_counted_before_it_is_put_together(
+    tmp_path: Path, name: str, whole: bytes, part: str, around: bytes
+) -> None:
+    settings = load_settings(max_text_chars=1_000_000, max_file_bytes=1_000_000, max_archive_ratio=10_000)
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        xml = archive.read(part)
+    begin, end = around.split(b"a</")[0], b"</" + around.split(b"</")[1]
+    many = around.replace(b"a<", "\N{GRINNING FACE}<".encode()) + (begin + b"a" * 2_000_000 + end) * 10
+    file = files.with_part(whole, part, xml.replace(around, many, 1))
+    assert refusal(tmp_path, name, file, settings).startswith("has more than 1,000,000 characters of text (max_text_chars)")
+    assert peak(tmp_path, f"b{name}", file, settings) < 30_000_000  # 270 and 100 MB before
+
+
+def test_lists_of_a_word_file_are_as_deep_as_word_makes_them(tmp_path: Path) -> None:
+    word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    levels = "".join(f'<w:lvl w:ilvl="{n}"><w:numFmt w:val="decimal"/></w:lvl>' for n in range(1_000))
+    lists = "".join(f'<w:num w:numId="{n}"><w:abstractNumId w:val="0"/></w:num>' for n in range(1_000))
+    numbering = f'<w:numbering {word}><w:abstractNum w:abstractNumId="0">{levels}</w:abstractNum>{lists}</w:numbering>'
+    file = files.with_part(files.docx([("List Number", "a")]), "word/numbering.xml", numbering.encode())
+    tracemalloc.start()
+    try:
+        (document,) = read(tmp_path, "a.docx", file, load_settings(max_file_bytes=1_000_000))
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert isinstance(document, LoadedDocument)
+    assert document.text.endswith("a")
+    assert taken < 40_000_000  # each level of each list, 130 MB, before
+
+
 def test_a_line_of_records_is_read_no_further_than_a_record_may_be_long(tmp_path: Path) -> None:
     settings = load_settings(max_text_chars=10_000, max_parts=10_000)
     long = '{"text": "' + "a" * 5_000_000 + '"}\n'

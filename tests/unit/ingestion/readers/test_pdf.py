@@ -240,3 +240,9 @@ def test_a_hundred_pages_are_read_in_seconds() -> None:
     parsed = read_pdf(data, load_settings())
     assert parsed.metadata["page_count"] == 100
     assert parsed.text.count("\f") == 99
+
+
+def test_a_paragraph_as_long_as_its_document_is_joined_in_linear_time() -> None:
+    lines = ["word word word-"] * 6_000
+    book = files.pdf([lines[at : at + 60] for at in range(0, len(lines), 60)])
+    assert soon(lambda: read_pdf(book, load_settings()), seconds=5, tries=2)

@@ -11,26 +11,26 @@ from lexigraph.ingestion.readers.text import decode, encoding_note
 from lexigraph.model.document import BOILERPLATE
 from lexigraph.settings import Settings
 
-_HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*?)(?:\s+\1)?$")
+_HEADING = re.compile(r"(={1,6}|#{1,6})\s+(\S.*?)(?:(?<!\s)\s++\1)?$")
 _UNDERLINE = re.compile(r"(=|-|~|\^|\+)\1{3,}$")
 _LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4, "+": 5}
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?$")
 _STYLE = re.compile(r"\[([^\]]*)\]$")
 _TITLE = re.compile(r"\.([^\s.].*)$")
-_DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|```+|--)(\w*)$")
+_DELIMITER = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}+|\+{4,}|/{4,}|```+|--)(\w*)$")
 _TABLE = re.compile(r"[|,:!]={3,}$")
 _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|[a-zA-Z]\.|<\d*\.?>)\s+(?=\S)")
 _TERM = re.compile(r"(\S.*?)(?:::{1,3}|;;)(?:\s+(\S.*))?$")
 _ADMONITION = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): (.+)$")
-_MACRO = re.compile(r"(?:ifdef|ifndef|ifeval|endif|include|toc|image|video|audio|menu|indexterm\d?)::?\S*\[.*\]$")
+_MACRO = re.compile(r"(?:ifdef|ifndef|ifeval|endif|include|toc|image|video|audio|menu|indexterm\d?)::?[^\s\[]*\[.*\]$")
 _LINK = re.compile(r"(?:(?:link|xref|mailto):|(?=https?://|ftp://|irc://))([^\s\[\]]{1,2000})\[([^\]]{0,2000})\]")
 _CROSS = re.compile(r"<<([^,<>]{1,200})(?:,\s*([^<>]{1,200}))?>>")
 _INLINE_MACRO = re.compile(
-    r"\b(?:image|icon|kbd|btn|footnote|footnoteref|stem|latexmath|pass|anchor|menu|indexterm2?):(\S*?)\[([^\]]*)\]"
+    r"\b(?:image|icon|kbd|btn|footnote|footnoteref|stem|latexmath|pass|anchor|menu|indexterm2?):([^\s\[]{0,2000})\[([^\]]{0,2000})\]"
 )
 _SIGNS = re.compile(r"(?<![\w*`])([*_`+^~#]{1,2})(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)")
 _REFERENCE = re.compile(r"\{([\w-]+)\}")
-_CELL = re.compile(r"(?<!\\)(?:(?:\d+(?:\.\d+)?[*+])?[<^>.]*[aehlmsvd]?)?\|")
+_CELL = re.compile(r"(?<!\\)(?:(?:\d{1,4}(?:\.\d{1,4})?[*+])?[<^>.]{0,4}[aehlmsvd]?)?\|")
 _VERBATIM = ("-", ".", "`")
 _NESTING = 20
 
@@ -211,7 +211,7 @@ class _Reader:
         text = _CROSS.sub(lambda found: found[2] or found[1].lstrip("#_").replace("_", " "), text)
         for _ in range(2):  # bold code
             text = _SIGNS.sub(lambda found: found[2].strip("+"), text)
-        return one_line(re.sub(r"\[\[[^\]]*\]\]|\[#?[.\w-]*\](?=[#*_`])| \+$", "", text))
+        return one_line(re.sub(r"\[\[[^\[\]]*\]\]|\[#?[.\w-]*\](?=[#*_`])| \+$", "", text))
 
 
 def _width(columns: str) -> int:

@@ -17,7 +17,7 @@ _MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # directions o
 _BY_PROGRAM = "\u200e"
 # written by the program: what is left out, deleted, called
 _NOTICE = re.compile(rf"{_BY_PROGRAM}.*|<[^<>\n]{{1,60}}>", re.DOTALL)
-_EDITED = re.compile(r"\s*\u200e?<[^<>\n]{1,60}>$")
+_EDITED = re.compile(r"(?<!\s)\s*+\u200e?<[^<>\n]{1,60}>$")
 _LEAST_LINES = 3
 _FENCE = "```"
 _MOST = 500  # characters of a paragraph

@@ -11,7 +11,7 @@ from lexigraph.ingestion.readers.plain.lines import ends_sentence, is_prose
 _FIELD = re.compile(r"([A-Z][\w-]*):((?:[^\S\n].*)?(?:\n[^\S\n]+\S.*|\n[^\S\n]+(?=\n[^\S\n]))*+)(?:\n|\Z)")
 _LINE = re.compile(r"^(?=.*\S)", re.MULTILINE)
 _ENDS = re.compile(r"[^\S\n]*(?:\n|\Z)")
-_STOP = re.compile(r"^[^\S\n]*\.?[^\S\n]*$", re.MULTILINE)  # a blank line within a value
+_STOP = re.compile(r"^[^\S\n]*+\.?[^\S\n]*+$", re.MULTILINE)  # a blank line within a value
 _FEW = 3  # keys from which lines are fields
 _TITLES = ("Title", "Subject", "Name", "Package")
 

@@ -17,7 +17,7 @@ _LINKED = re.compile(
     r"navfooter|navheader|nav|navigation|breadcrumbs?|related|rellinks|catlinks|printfooter|bodytoc)(?:[-_].*)?"
 )
 _TURNS = frozenset("next previous prev up home top back forward first last contents index main page".split())
-_ARROW = re.compile(r"\s*(?:<<|[«‹←⇐])|(?:>>|[»›→⇒])\s*$")
+_ARROW = re.compile(r"<<|[«‹←⇐]|(?:>>|[»›→⇒])\s*$")
 _WORD = re.compile(r"\w+")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|/", re.IGNORECASE)
 _LISTS = frozenset({"ul", "ol", "dl", "table", "menu"})

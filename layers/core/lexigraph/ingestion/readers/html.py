@@ -19,7 +19,7 @@ from lexigraph.settings import Settings
 MAX_DEPTH = 500
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_AT_ONCE = re.compile(r"\s*0*(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
+_AT_ONCE = re.compile(r"\s*+0*+(?:\.\d*+)?\s*+[;,]\s*+(?:url\s*+=)?\s*+\S", re.IGNORECASE)
 _SECTION = re.compile(r"<!\[[^>]*>")
 _EMPTY = re.compile(r"</?(?:embed|source|track|wbr|keygen)\b[^>]*>", re.IGNORECASE)  # to lxml the rest is in them
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -29,7 +29,7 @@ _CLOSED = re.compile(
 # those that lxml knows are not even found: each would be a text of its own until all are replaced
 _ENTITY = re.compile(rf"&(?!(?:{'|'.join(name2codepoint)}|apos);)(?:#1(?:2[89]|[345]\d);?|[A-Za-z][A-Za-z0-9]{{1,31}};)")
 _TAG = re.compile(r"<[A-Za-z][^<>]*")
-_ATTRIBUTE = re.compile(r"[\s/\"']+[^\s/\"'>=]")
+_ATTRIBUTE = re.compile(r"(?<![\s/\"'])[\s/\"']++[^\s/\"'>=]")
 _SPACE = re.compile(r"[^\S\n\xa0]*\n\s*|[^\S\xa0]+")
 _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _BLOCK_NAMES = """

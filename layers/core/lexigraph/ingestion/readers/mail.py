@@ -41,6 +41,7 @@ _OBSCURED = re.compile(r"(\S+) at (\S+) \((.*)\)")  # how Pipermail writes an ad
 
 # in a mailbox, above each message; such a line within a message begins with an angle bracket
 _PARTING = re.compile(rb"From .*\b\d{1,2}:\d\d.*\b\d{4}\b")
+_MAX_PARTING = 500
 _ESCAPED = re.compile(rb">+From ")
 _MAX_KEY_CHARS = 250
 
@@ -87,7 +88,7 @@ def messages(stream: BinaryIO) -> Iterator[bytes]:
     text = bytearray()  # a list of its lines would take ten times as much for short ones
     blank, begun = True, False
     for line in stream:
-        if blank and _PARTING.match(line):
+        if blank and _PARTING.match(line[:_MAX_PARTING]):
             if begun:
                 yield bytes(text)
             text, begun = bytearray(), True

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100  # levels of blocks: an item of a list is two
 _SIGNS = "*_`[]()!<>&\\|~#+-."
 _YAML = re.compile(r"[\w.-]+[^\S\n]*:(?:[^\S\n]|$)|[#\s\]}-]|$")
-_ENTRY = re.compile(r"([A-Za-z_][\w .-]*?)[^\S\n]*:[^\S\n]+(\S.*)")
-_COMMENT = re.compile(r"\s+#.*$")
+_ENTRY = re.compile(r"([A-Za-z_][\w .-]*?)(?:(?<!\s)[^\S\n]+)?:[^\S\n]+(\S.*)")
+_COMMENT = re.compile(r"(?<!\s)\s+#.*$")
 # what tools other than CommonMark's know: callouts, labels and places of tables of contents, ids of headings
 _CALLOUT = re.compile(r"(?:\[!(\w+)\]|!!!\s+(\w+)(?:\s+\"[^\"]*\")?|:::\s*\{?(\w+)\}?)(?:\s+|$)")
 _MARK = re.compile(r"\([\w .-]+\)=|\[\[?_?TOC_?\]?\]|:::+", re.IGNORECASE)
-_HEADING_ID = re.compile(r"\s*\{[:#.][^{}]*\}$")
+_HEADING_ID = re.compile(r"(?<!\s)\s*\{[:#.][^{}]*\}$")
 _DIRECTIVE = re.compile(r"\{([\w:-]+)\}(.*)")
 _OPTION = re.compile(r":[\w-]+:.*\n?|---\n(?:.*\n)*?---\n")
 _LISTING = frozenset({"toctree", "contents", "tableofcontents", "index"})

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from lexigraph.ingestion.readers.parsed import check_parts
+from lexigraph.ingestion.readers.parsed import check_length, check_parts
 from lexigraph.model.errors import InvalidInput
 from lexigraph.settings import Settings
 
@@ -96,6 +96,7 @@ class Parts:
         check_parts(stream.all, "tags", self._settings)
         self._parsed += stream.all
         check_parts(self._parsed // _PARTS_AT_ONCE, "tags", self._settings)
+        stream.check_text(root)
         return root
 
     def stream(self, path: str, name: str) -> Iterator[Any]:
@@ -108,11 +109,12 @@ class Parts:
             stream = _Counted(raw, self._settings)
             found = etree.iterparse(stream, events=("end",), tag=f"{{*}}{name}", resolve_entities=False, no_network=True)
             for _, element in found:
+                stream.check_text(element)
                 yield element
                 element.clear()
                 while element.getprevious() is not None:
                     del element.getparent()[0]
-                stream.held = 0
+                stream.held = stream.size = 0
 
     def related(self, path: str) -> dict[str, tuple[str, str]]:
         """Return what a part refers to: the kind and path of each by its id."""
@@ -135,11 +137,11 @@ class Parts:
 
 
 class _Counted:
-    """A stream of XML, counting tags and attributes: ``all``, and those ``held`` in memory."""
+    """A stream of XML, counting tags and attributes: ``all``, and those ``held`` in memory, with the ``size`` in bytes."""
 
     def __init__(self, stream: IO[bytes], settings: Settings) -> None:
         self._stream, self._settings = stream, settings
-        self.all = self.held = 0
+        self.all = self.held = self.size = 0
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, unless too much is held already."""
@@ -148,7 +150,13 @@ class _Counted:
         count = piece.count(b"<") + piece.count(b"=")
         self.all += count
         self.held += count
+        self.size += len(piece)
         return piece
+
+    def check_text(self, element: Any) -> None:
+        """Raise ``InvalidInput`` for an element of too long a text, before it is put together: that takes as much again."""
+        if self.size > self._settings.max_text_chars:
+            check_length(sum(map(len, element.itertext("*"))), self._settings.max_text_chars)
 
 
 def reference(entry: Any) -> str:

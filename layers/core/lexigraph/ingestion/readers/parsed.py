@@ -62,7 +62,7 @@ class TextBuilder:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._cells = 0
+        self._cells = self._in_cells = 0
         self._parts: list[str] = []
         self._length = 0
         self._blocks: list[Block] = []
@@ -102,8 +102,10 @@ class TextBuilder:
         check_parts(len(self._blocks), "paragraphs and rows", self._settings)
 
     def cells(self, row: Sequence[str]) -> list[str]:
-        """Return the cells of a row of a table, each on one line, and count them."""
+        """Return the cells of a row of a table, each on one line, and count them and what they say."""
         self._cells += len(row) + 1
+        self._in_cells += sum(map(len, row))  # some files say one thing once and put it into many
+        check_length(self._in_cells, self._settings.max_text_chars)
         check_parts(max(self._cells, len(row) * _ROWS_OF_WIDEST), "cells", self._settings)
         return [one_line(cell) for cell in row]
 

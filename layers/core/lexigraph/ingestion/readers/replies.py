@@ -127,8 +127,7 @@ def _what(lines: Sequence[str], at: int, *, forwarded: bool, first: bool) -> tup
         return "forwarded", at + 1, len(lines)
     original = is_original(line)
     above = at + (original or bool(_RULE.fullmatch(line)))
-    head = "\n".join(below[:_MAX_LINE] for below in lines[above : above + _HEAD_LINES]).lstrip()
-    if original or _HEAD.match(head):
+    if original or _HEAD.match(_head_of(lines[above : above + _HEAD_LINES])):
         return ("forwarded", above, len(lines)) if forwarded else ("quoted", at, len(lines))
     if line.startswith(_ON) and _is_above_all(lines, at):
         return "quoted", at, len(lines)
@@ -158,6 +157,11 @@ def _signed(lines: Sequence[str], at: int) -> int:
 
 def _is_name(line: str) -> bool:
     return len(line) < _MAX_NAME and line.rstrip()[-1] not in ".?!"
+
+
+def _head_of(lines: Sequence[str]) -> str:
+    """Return what of some lines may be the head of a message."""
+    return "\n".join(line[:_MAX_LINE] for line in lines).lstrip()
 
 
 def is_original(line: str) -> bool:
@@ -194,7 +198,7 @@ def with_roles(parsed: Parsed, name_of: Callable[[str], str], *, forwarded: bool
         spoken = block.role in ("paragraph", "list")
         closing = _CLOSING.fullmatch(text.partition("\n")[0])
         closed = spoken and (bool(closing and closing["regards"]) or (closed and _is_name(text)))
-        if block.role == "paragraph" and (_HEAD.match("\n".join(lines)) or is_original(text)):
+        if block.role == "paragraph" and (_HEAD.match(_head_of(lines[:_HEAD_LINES])) or is_original(text)):
             below, heading = True, heading_of(lines, name_of)
             role, headings = ("table", (heading,)) if forwarded and heading else (BOILERPLATE, block.headings)
             yield replace(block, role=role, headings=headings)

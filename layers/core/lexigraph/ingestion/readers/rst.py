@@ -29,7 +29,7 @@ _SIMPLE = re.compile(r"=+(?:\s+=+)+\s*$")
 # no role has a longer name: without an end, each colon of a run would be looked for the end of all
 _ROLE = re.compile(r":(?P<role>[\w:.+-]{1,100}):`(?P<of>[^`]+)`|`(?P<before>[^`]+)`:[\w:.+-]{1,100}:")
 _LINK = re.compile(r"`([^`<]*)(?:<[^`>]*>)?`__?(?!\w)")
-_TARGET = re.compile(r"^([~!]?)(.*?)(?:\s*<[^>]*>)?$", re.DOTALL)
+_TARGET = re.compile(r"^([~!]?)(.*?)(?:(?<!\s)\s*<[^<>]*>)?$", re.DOTALL)
 _LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
 _INLINE = re.compile(r"(?<![\w*])\*{1,2}(?=\S)([^*]+?)(?<=\S)\*{1,2}(?!\w)|`([^`]+)`|(?<=\w)__?(?=[\s.,;:!?)'\"]|$)|\\\s?")
 

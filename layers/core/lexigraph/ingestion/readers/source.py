@@ -60,7 +60,9 @@ _BLOCK_BEGIN, _BLOCK_END = (
     re.compile(r"\*/|-->|\*\)|\]\]|=end\b"),
 )
 _QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
-_FRINGE = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+(?=\s|$)|--+(?=\s|$)|;+|<!--)\s?|\s*(?:\*+/|-->)\s*$")
+_FRINGE = re.compile(
+    r"^\s*(?:/\*+!?|\*+/|\*(?=\s|$)|//[/!]?|#+(?=\s|$)|--+(?=\s|$)|;+|<!--)\s?|(?<!\s)\s*(?:(?<!\*)\*+/|-->)\s*$"
+)
 _TAGS = "param|returns?|throws|raises?|type|rtype|see|since|deprecated|brief|arg|var|yields?"
 _TAG = re.compile(rf"^[^\S\n]*[@:\\]({_TAGS})\b:?[^\S\n]*(.*)$", re.MULTILINE)
 _TAGS_SAID = {"rtype": "returns"}

@@ -24,13 +24,13 @@ _VOICE = re.compile(r"<v(?:\.[\w.-]*)?[ \t]+([^<>]{1,100})>")
 _TAG = re.compile(r"</?[\w.][^<>]{0,200}>|</?\w?>|\{\\[^{}]{0,100}\}")
 _SOUND = re.compile(r"[\[(][^\[\]()]{0,100}[\])]:?|[♪♫#*\s-]*|\S+#xywh=\S+")  # also pictures of a film's timeline
 _NEXT = re.compile(r"(>>+)\s*|[-–—]\s*")  # somebody else speaks; dashes stand before both of two who talk
-_TURNS = re.compile(r"\s+(?=>>)")
+_TURNS = re.compile(r"(?<!\s)\s+(?=>>)")
 _HEAD = re.compile(r"(\w[^:<>]{0,60}):\s+(?=\S)")
 _NAME = re.compile(
     r"([^\W\d_a-z][\w.'’-]*(?: (?:[^\W_a-z][\w.'’-]*|de|del|der|di|la|van|von)){0,4}(?: \([^()]{1,40}\))?):\s+(?=\S)"
 )
 _CAPITALS = re.compile(r"[^\W\d_a-z][^\W_a-z.'’-]*(?: [^\W_a-z.'’-]+)*")
-_ASIDE = re.compile(r"\s*[(\[][^()\[\]]*[)\]]")
+_ASIDE = re.compile(r"(?<!\s)\s*[(\[][^()\[\]]*[)\]]")
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from lexigraph.ingestion.readers.office import Parts, check_archive
@@ -25,6 +26,7 @@ CODE_STYLE = re.compile(
 )
 _CONTENTS = re.compile(r"toc \d|toc heading|table of (?:figures|authorities)|contents (?:heading|\d)|index \d|index heading")
 MAX_BASES = 20  # styles that a style is made of
+_MAX_DEPTHS = 9  # of a list
 _COUNTED = frozenset({"decimal", "decimalZero", "lowerLetter", "upperLetter", "lowerRoman", "upperRoman"})
 
 
@@ -210,7 +212,8 @@ def _formats(root: Any) -> dict[tuple[str, int], str]:
     """Return how the items of each list and depth are numbered."""
     abstract = {
         element.get(f"{_W}abstractNumId"): {
-            int(level.get(f"{_W}ilvl", "0")): _value(level, "numFmt") for level in element.iterfind(f"{_W}lvl")
+            int(level.get(f"{_W}ilvl", "0")): _value(level, "numFmt")
+            for level in islice(element.iterfind(f"{_W}lvl"), _MAX_DEPTHS)
         }
         for element in root.iterfind(f"{_W}abstractNum")
     }

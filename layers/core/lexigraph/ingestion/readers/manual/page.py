@@ -193,7 +193,7 @@ class Page(ABC):
             self._summary = text
         if self._code or self._synopsis:
             self._builder.add(term or "", "list")
-            self._builder.add(re.sub(r" *\n *", "\n", text) if not self._code else text, "code")
+            self._builder.add(re.sub(r"(?<! ) *\n *", "\n", text) if not self._code else text, "code")
         elif term or text:
             said = " ".join(text.split())
             goes_on = self._is_mark(term) or term.endswith(":")

@@ -15,6 +15,7 @@ _ALONE = re.compile(
     r"[-–—\s(\[]*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|/|von|de)\s*\d{1,4})?[-–—\s)\].]*", re.IGNORECASE
 )
 _LEADERS = re.compile(r"(?:\s?[.·…_]){4,}\s*[\divxlcA-Z.,\s-]*$|…{2,}")
+_LONGEST = 300  # characters of a line of a table of contents
 _ENTRY = re.compile(r"[\d.]+|[ivxlc]+")
 _CONTENTS = re.compile(
     r"(?:table of )?contents|list of (?:figures|tables|listings)|index|inhalt(?:sverzeichnis)?|sommaire", re.IGNORECASE
@@ -62,6 +63,7 @@ def is_contents(text: str) -> bool:
 
 def is_entry(line: Line, in_contents: bool) -> bool:
     """Tell a line of a table of contents: dots that lead to a page, or in one, a number in a column of its own."""
-    if _LEADERS.search(line.text):
+    text = line.text
+    if len(text) <= _LONGEST and _LEADERS.search(text):
         return True
     return in_contents and (len(line.cells) > 1 and bool(_ENTRY.fullmatch(line.cells[-1].text)))

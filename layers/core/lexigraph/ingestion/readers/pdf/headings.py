@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lexigraph.ingestion.readers.parsed import one_line
+from lexigraph.ingestion.readers.parsed import MAX_HEADING_CHARS, one_line
 from lexigraph.ingestion.readers.pdf.lines import Line
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def outline(reader: "PdfReader") -> dict[str, int]:
         for entry in entries:
             if isinstance(entry, list):
                 add(entry, level + 1)
-            elif len(found) < _MAX_OUTLINE and (key := _key(one_line(str(entry.title or "")))):
+            elif len(found) < _MAX_OUTLINE and (key := _key(one_line(str(entry.title or ""))[:MAX_HEADING_CHARS])):
                 found.setdefault(key, level)
 
     try:

@@ -30,7 +30,7 @@ _BULLET = re.compile(rf"{_BULLETS.pattern}|(?:[·*–—-]|[(\[]?(?:\d{{1,2}}|[a
 _MARKED = re.compile(rf"{_BULLETS.pattern}|[·*–—-]\s+")
 _SIGNATURE = re.compile(r"(?:(?:async|class|exception) )?[\w.:]+\((?!\d\w?\))[^()]*\)(?:\s*->.*)?")  # not ls(1)
 _CUT = re.compile(r"(?<=\w)([-\u2010\xad])$")
-_LAST_WORD = re.compile(r"[\w-]*$")
+_LAST_WORD = re.compile(r"(?<![\w-])[\w-]*$")
 _FIRST_WORD = re.compile(r"\w[\w-]*")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u9fff\uff00-\uffef]")
 _JUNK_TITLE = re.compile(
@@ -41,6 +41,7 @@ _CODE_APART = 3.5
 _BLANK_LINE = 1.6
 _PARAGRAPHS_APART = 2.2
 _OF_A_LABEL = 3  # words
+_MAX_WORD = 200  # characters of a word that is cut, at most: a paragraph may be as long as its document
 _INDENT = 0.8  # sizes of the font
 _HANG = 0.3
 _FAR = 8.0
@@ -247,12 +248,12 @@ class _Writer:
     def _add(self, line: Line, parting: str) -> None:
         """Add a line to the open paragraph; a word that was cut before it is made whole."""
         self._open.append(line)
-        text, cut, first = line.text, _CUT.search(self._text), _FIRST_WORD.match(line.text)
+        text, cut, first = line.text, _CUT.search(self._text[-2:]), _FIRST_WORD.match(line.text)
         if cut and first:
-            head = _LAST_WORD.search(self._text[: cut.start()])
+            head = _LAST_WORD.search(self._text[-_MAX_WORD:-1])
             before = head[0] if head else ""
             whole = self._hyphens.word(before, first[0], cut[1])
-            self._text = self._text[: cut.start() - len(before)] + whole
+            self._text = self._text[: -1 - len(before)] + whole
             rest = text[first.end() :]
             following = rest.split(" ", 1)
             self._text += following[0]
@@ -275,9 +276,8 @@ class _Writer:
         last = self._open[-1]
         if self._role not in ("paragraph", "list") or line.mono != last.mono or abs(line.size - last.size) > 1:
             return False
-        begins = (
-            line.text[:1].islower() or bool(_CUT.search(self._text)) or line.text[:1] in '("“‘' or last.full > _SHORT_END
-        )
+        cut = bool(_CUT.search(self._text[-2:]))
+        begins = line.text[:1].islower() or cut or line.text[:1] in '("“‘' or last.full > _SHORT_END
         return begins and not ends_sentence(self._text) and not self._headings.level(line) and not _BULLET.match(line.text)
 
     def _goes_on(self, line: Line) -> bool:

@@ -18,10 +18,10 @@ BULLET = re.compile(
 )
 _NUMBER = re.compile(r"\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s")
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv")
-_WORD = re.compile(r"[\"'“‘«(\[`*_]*[^\W\d_][\w’'-]*[\"'”’»)\]`*_]*[.,;:!?…]*[\"'”’»)\]]*")
+_WORD = re.compile(r"[\"'“‘«(\[`*_]*[^\W\d_][\w’'-]*+[\"'”’»)\]`*_]*+[.,;:!?…]*+[\"'”’»)\]]*")
 _CODE = re.compile(
     r"[;{}\\]$|^[$%>#]\s|^(?://|/\*|\*/|#include|#define|#if|#end|<[/!?\w])|^[\w.>*&-]+\((?!\d\w*\))[^()]*\)[;{,]?$"
-    r"|\w\s*(?:==|!=|:=|\+=|-=|=>|->|&&|\|\||<<)\s*\S|^[\w.$-]+\s*=\s*\S|^[\w.-]+=|\s--?\w+[\w-]*(?:[ =]|$)"
+    r"|\w\s*(?:==|!=|:=|\+=|-=|=>|->|&&|\|\||<<)\s*\S|^[\w.$-]+\s*=\s*\S|^[\w.-]+=|\s--?\w[\w-]*(?:[ =]|$)"
     r"|^(?:sudo|git|cd|make|pip|npm|apt(?:-get)?|docker|curl|mkdir|export|echo|cat|grep|su|systemctl)\s|^[~.]?/\S+(?:\s+\S+){0,3}$"
     r"|^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|GRANT|FROM|WHERE|BEGIN|COMMIT)\b"
     r"|^(?:def|class|import|from|return|if|for|while|struct|int|char|void|const|static|var|let|function|package|type)\s[^.]*[:;({=\w)]$"

@@ -20,8 +20,8 @@ _NOTICE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BLANKS = re.compile(r"[ \t]+")
-_SIGNATURE = re.compile(r"--\s.*<\S+@\S+>")
-_YEAR = re.compile(r">\s.*\b\d{4}\b")
+_SIGNATURE = re.compile(r"--\s.*<[^\s<>@]+@[^\s<>]+>")
+_YEAR = re.compile(r"\b\d{4}\b")
 _LEADER = re.compile(r"\S\s*(?:\.{4,}|(?:\.\s){3,}\.?|…{2,}|_{5,})\s*(?:\d+|[ivxlc]+)\s*$|\S\s{3,}\d+\s*$")
 _DOTS = re.compile(r"\.{4,}|(?:\.\s){3,}|…{2,}")
 _LONGEST = 200  # characters of a line of a table of contents
@@ -37,7 +37,8 @@ def is_notice(text: str) -> bool:
 
 def is_signature(text: str) -> bool:
     """Tell whether a line signs a text, ``-- Ada Cook <ada@example.org>``, without the day that changelogs tell."""
-    return bool(_SIGNATURE.match(text)) and not _YEAR.search(text)
+    found = _SIGNATURE.match(text)
+    return found is not None and not _YEAR.search(text, found.end())
 
 
 def leading_notices(paragraphs: Sequence[str], length: int) -> int:

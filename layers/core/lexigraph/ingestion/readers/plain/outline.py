@@ -22,7 +22,7 @@ from lexigraph.ingestion.readers.plain.lines import (
 )
 
 _RULE = re.compile(r"([=\-~^\"'`*+#_])\1{2,}+")
-_MARKED = re.compile(r"(={2,6}|#{1,6})\s+(\S.*?)\s*(?:\1)?")
+_MARKED = re.compile(r"(={2,6}|#{1,6})\s+(\S.*?)(?:(?<!\s)\s*+\1)?")
 _NUMBERED = re.compile(r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:\.\d{1,3})*)(\.?)\s+(\S.*)")
 _LABELLED = re.compile(
     r"(?:section|article|chapter|part|appendix|annex|exhibit|schedule)\s+(?:\d+|[ivxlc]+|[a-z])\b(?:\s*[-–—:.]+\s*\S.*)?",

@@ -10,6 +10,7 @@ _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
 _FOOT = re.compile(r"^(.*\[Page \d+\][^\S\n]*)\n(?!\f)", re.MULTILINE)
 _MANUAL = re.compile(r"(?P<name>\S.*?)\((?P<section>\w{1,8})\).*(?P=name)\((?P=section)\)")
 _SUMMARY = re.compile(r"(.+?)\s+(?:-{1,2}|–|—|‐)\s+(\S.*)", re.DOTALL)
+_MOST = 300  # characters of the head of a manual page
 _GOES_ON = re.compile(r"[^.:!?\"”’)\s][^\S\n]*$|,[^\S\n]*$")
 
 
@@ -86,14 +87,18 @@ def _shape(line: str) -> str:
 
 def manual_page(runs: Sequence[Run]) -> str:
     """Mark head and foot of a manual page as furniture; return its name and section, empty for another text."""
-    head = _MANUAL.fullmatch(runs[0].text) if runs and len(runs[0].lines) == 1 else None
+    head = _head(runs[0]) if runs else None
     if not head:
         return ""
     name = f"{head['name']}({head['section']})"
     for run in runs:
-        if len(run.lines) == 1 and (_MANUAL.fullmatch(run.text) or (run is runs[-1] and run.indent < 3)):
+        if len(run.lines) == 1 and (_head(run) or (run is runs[-1] and run.indent < 3)):
             run.furniture = run.furniture or run is not runs[-1] or bool(re.search(r"\s{3,}\S", run.text))
     return name
+
+
+def _head(run: Run) -> re.Match[str] | None:
+    return _MANUAL.fullmatch(run.text) if len(run.lines) == 1 and len(run.text) <= _MOST else None
 
 
 def manual_title(name: str, summary: str) -> str:
