@@ -34,7 +34,7 @@ MODEL_PRICES = {
 }
 DEFAULT_RERANK_MODEL = "cohere.rerank-v3-5:0"
 DEFAULT_CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
-_MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no message and no repr repeats what they hold
+MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no message and no repr repeats what they hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        got = "" if name in _MAY_HOLD_KEYS else f", got {first['input']!r}"
+        got = "" if name in MAY_HOLD_KEYS else f", got {first['input']!r}"
         raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}{got}") from None
     except SettingsError as error:  # it names the field and where it was read, and repeats no value
         raise InvalidInput(f"settings: {error}; the value must be valid JSON") from None

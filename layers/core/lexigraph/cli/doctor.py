@@ -14,7 +14,6 @@ from rich.text import Text
 
 from lexigraph import __version__
 from lexigraph.cli.checks import (
-    SECRET,
     Check,
     check_disk,
     check_documents,
@@ -29,6 +28,7 @@ from lexigraph.cli.invocation import current, require_database
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.errors import NotFound
 from lexigraph.model.numbers import counted
+from lexigraph.model.secrets import SECRET_NAME
 from lexigraph.settings import Settings
 
 _STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
@@ -132,7 +132,7 @@ def _shown(name: str, value: Any) -> Any:
     if isinstance(value, dict):  # its own name counts, too: that of keys by tenant
         return {k: _shown(f"{name}.{k}", v) for k, v in value.items()}
     if isinstance(value, str):
-        return "***" if value and SECRET.search(name) else without_secrets(value)
+        return "***" if value and SECRET_NAME.search(name) else without_secrets(value)
     return str(value) if isinstance(value, Path) else value
 
 

@@ -8,6 +8,8 @@ import re
 from lexigraph.model.errors import InvalidInput
 
 KEY_PREFIX = "lxk_"
+# names of options and variables whose values are not shown
+SECRET_NAME = re.compile(r"key|token|secret|passw|credential|authorization|bearer", re.IGNORECASE)
 _SECRETS = (
     rf"{KEY_PREFIX}[0-9a-f]{{8}}_[A-Za-z0-9_-]{{43}}|"
     # the head alone stands in many a manual; line ends may be written out, as in JSON, and an encrypted key says how it is
