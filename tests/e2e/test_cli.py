@@ -396,7 +396,8 @@ def test_doctor_says_where_a_setting_comes_from_and_masks_secrets(tmp_path: Path
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text("LEXIGRAPH_CHUNK_TOKENS=128\nLEXIGRAPH_TENANT=from-dotenv\n")
     monkeypatch.setenv("LEXIGRAPH_TENANT", "from-environment")
-    monkeypatch.setenv("LEXIGRAPH_LLM_OPTIONS", '{"api_key": "abc", "base_url": "https://me:abc@host/v1"}')
+    monkeypatch.setenv("LEXIGRAPH_LLM_OPTIONS", '{"api_key": "abc", "base_url": "https://me:abc@host/v1?v=2&token=abc"}')
+    monkeypatch.setenv("LEXIGRAPH_USAGE_KEYS", '{"*": "abc", "first": "abc"}')
     settings = Invocation({"threads": 1}).settings()
 
     rows = {row.name: row for row in setting_rows(settings, {"threads": 1})}
@@ -405,7 +406,8 @@ def test_doctor_says_where_a_setting_comes_from_and_masks_secrets(tmp_path: Path
         "chunk_tokens": (128, ".env"),
         "tenant": ("from-environment", "environment"),
         "threads": (1, "option"),
-        "llm_options": ({"api_key": "***", "base_url": "https://***@host/v1"}, "environment"),
+        "llm_options": ({"api_key": "***", "base_url": "https://***@host/v1?v=2&token=***"}, "environment"),
+        "usage_keys": ({"*": "***", "first": "***"}, "environment"),
     }
     assert list(rows) == list(Settings.model_fields)
 

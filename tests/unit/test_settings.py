@@ -31,6 +31,21 @@ def test_no_message_repeats_what_may_be_a_key(monkeypatch: pytest.MonkeyPatch, n
     assert "heron" not in told
 
 
+@pytest.mark.parametrize("name", ["llm_options", "embedding_options", "usage_keys"])
+def test_settings_that_are_printed_tell_no_key(name: str) -> None:
+    settings = load_settings(**{name: {"api_key": "sk-heron"}})
+    assert "heron" not in f"{settings} {settings!r}"
+
+
+def test_another_key_is_no_other_embedding_model_and_another_option_is() -> None:
+    def label(**options: str) -> str:
+        given = {"embedding_model": "llama-index:a.B", "embedding_dimension": 8, "embedding_options": options}
+        return load_settings(**given).embedding.label
+
+    assert label(api_key="sk-heron") == label(api_key="sk-tern") == label() == "llama-index-a-b-8"
+    assert label(api_key="sk-heron", model="a") == label(model="a") != label(model="b")
+
+
 @pytest.mark.parametrize("name", ["llm_options", "ingest_roots"])
 def test_a_value_that_is_no_json_is_refused_as_that(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     assert refused(monkeypatch, name, "{") == (

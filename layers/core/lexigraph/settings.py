@@ -34,7 +34,7 @@ MODEL_PRICES = {
 }
 DEFAULT_RERANK_MODEL = "cohere.rerank-v3-5:0"
 DEFAULT_CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
-_MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no message repeats what they hold
+MAY_HOLD_KEYS = ("llm_options", "embedding_options", "usage_keys")  # no message and no repr repeats what they hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,11 @@ class Settings(BaseSettings):
     llm: str = Field("none", description="none, bedrock:MODEL_ID, ollama:MODEL, openai:MODEL or llama-index:DOTTED.CLASS")
     llm_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict,
+        repr=False,
         description="base_url of an OpenAI-compatible server, extra request fields, or class arguments (JSON)",
     )
     embedding_options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="arguments of the LlamaIndex embedding class (JSON)"
+        default_factory=dict, repr=False, description="arguments of the LlamaIndex embedding class (JSON)"
     )
     rerank_model: str = Field(
         DEFAULT_RERANK_MODEL, description="Bedrock model id or cross-encoder name; none disables reranking by Bedrock"
@@ -163,7 +164,7 @@ class Settings(BaseSettings):
     inbox: str = Field("", description="s3://BUCKET[/PREFIX][?OPTIONS] for files to ingest, named TENANT/NAMESPACE/NAME")
     workflow: str = Field("", description="ARN of the state machine that runs ingests; empty: this process runs them")
     usage_keys: dict[str, str] = Field(
-        default_factory=dict, description="usage plan key of API Gateway by tenant, '*' for all others (JSON)"
+        default_factory=dict, repr=False, description="usage plan key of API Gateway by tenant, '*' for all others (JSON)"
     )
 
     # asking
@@ -187,8 +188,9 @@ class Settings(BaseSettings):
             raise InvalidInput(
                 f"embedding_model {self.embedding_model!r}: dimension not known; set LEXIGRAPH_EMBEDDING_DIMENSION"
             )
-        options = json.dumps(self.embedding_options, sort_keys=True) if self.embedding_options else ""
-        return EmbeddingModel(self.embedding_model, dimension, options)
+        # a key makes no other model, and is to be found in no name
+        said = {name: value for name, value in self.embedding_options.items() if name != "api_key"}
+        return EmbeddingModel(self.embedding_model, dimension, json.dumps(said, sort_keys=True) if said else "")
 
     @property
     def uploads(self) -> Path:
@@ -235,7 +237,7 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        got = "" if name in _MAY_HOLD_KEYS else f", got {first['input']!r}"
+        got = "" if name in MAY_HOLD_KEYS else f", got {first['input']!r}"
         raise InvalidInput(f"setting {name} (LEXIGRAPH_{name.upper()}): {first['msg']}{got}") from None
     except SettingsError as error:  # it names the field and where it was read, and repeats no value
         raise InvalidInput(f"settings: {error}; the value must be valid JSON") from None

@@ -490,6 +490,20 @@ def test_a_store_that_fails_is_told_without_the_path_of_its_file(tmp_path: Path,
     assert str(tmp_path) in caplog.text, "who runs it finds the file in the log"
 
 
+def test_a_wrong_setting_of_a_model_is_for_the_log_and_no_fault_of_the_caller(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pages(tmp_path / "corpus", {"Approval": "Mira Holm signs what Tove Lund approves."})
+    monkeypatch.setenv("LEXIGRAPH_LLM", "openai:any")
+    with laptop_api(tmp_path, llm_options={"base_url": "inside:11434"}) as api:
+        reply = api.client().post("/query", json=VALID["/query"])
+        taken = api.client().post("/ingest", json={"path": "corpus"})
+    assert "inside" not in taken.text
+    assert (reply.status_code, reply.json()["error"]) == (503, "misconfigured")
+    assert "inside" not in reply.text
+    assert "inside:11434" in caplog.text
+
+
 def test_a_store_of_another_model_is_told_without_its_path_and_as_no_fault_of_the_caller(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

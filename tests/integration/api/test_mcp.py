@@ -241,6 +241,27 @@ def test_what_is_no_message_is_refused_without_what_was_sent(api: Api, content: 
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("method", "asked"),
+    [
+        ("prompts/get", {"name": "x\nERROR forged"}),
+        ("resources/read", {"uri": "x\nERROR forged"}),
+        ("tools/call", {"name": "x\nERROR forged"}),
+        ("tools/call", {"name": "query", "arguments": {"x\nERROR forged": ""}}),
+        ("x\nERROR forged", {}),
+    ],
+)
+def test_what_is_not_there_is_told_to_who_asked_and_makes_no_line_of_the_log(
+    api: Api, caplog: pytest.LogCaptureFixture, method: str, asked: dict[str, Any]
+) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": asked}
+    client = api.with_headers({HEADER: api.key(), "accept": "application/json, text/event-stream"})
+    with caplog.at_level("INFO"):
+        told = client.post("/mcp", json=message).json()
+    assert "error" in told or told["result"]["isError"]
+    assert "\nERROR forged" not in caplog.text
+
+
 def test_the_command_serves_the_tools_over_stdio(tmp_path: Path) -> None:
     import subprocess
 

@@ -253,9 +253,13 @@ def test_a_wrong_key_a_wrong_address_and_no_server_are_told(api: Api, monkeypatc
     with Client("http://127.0.0.1:9", attempts=2) as client, pytest.raises(Unreachable, match=r"127\.0\.0\.1:9"):
         client.health()
     monkeypatch.setenv("LEXIGRAPH_URL", api.url)
-    monkeypatch.setenv("LEXIGRAPH_API_KEY", api.key())
+    monkeypatch.setenv("LEXIGRAPH_API_KEY", f"{api.key()}\n")
     with Client() as client:
-        assert client.health()["status"] == "ok"
+        assert client.documents(), "without the line end that a file of secrets leaves"
+    for key in ("lxk_s3cret\nmore", "lxk_s3cr\u00e9t"):
+        with pytest.raises(InvalidInput, match="api_key: the key holds") as refused:
+            Client(api.url, key)
+        assert "s3cr" not in str(refused.value)
 
 
 def test_the_asynchronous_client_does_the_same(api: Api) -> None:

@@ -350,6 +350,17 @@ def test_an_address_with_a_secret_in_it_is_refused_and_not_told(address: str) ->
     assert "s3cret" not in str(refused.value)
 
 
+def test_a_key_is_sent_without_the_line_end_of_its_file_and_not_told_where_no_header_takes_it() -> None:
+    with ScriptedLLMServer("Lisbon") as server:
+        assert OpenAICompatible("m", Server(server.base_url, "s3cret\n")).complete(ASK) == "Lisbon"
+        assert server.headers[0]["Authorization"] == "Bearer s3cret"
+        for key in ("s3cret\nmore", "“s3cret”", "s3cr\u00e9t"):
+            with pytest.raises(InvalidInput, match="OPENAI_API_KEY: the key holds") as refused:
+                OpenAICompatible("m", Server(server.base_url, key))
+            assert "s3c" not in str(refused.value)
+    assert "s3cret" not in repr(Server("http://host/v1", "s3cret"))
+
+
 def test_what_is_told_of_a_server_that_does_not_answer_is_not_where_it_is() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]

@@ -16,7 +16,8 @@ from typing import Any
 
 from lexigraph.ingestion.load import FileItem
 from lexigraph.model.errors import InvalidInput, LexigraphError, StoreUnavailable, code_of, in_general
-from lexigraph.settings import Settings
+from lexigraph.model.secrets import SECRET_NAME
+from lexigraph.settings import MAY_HOLD_KEYS, Settings
 
 _LEAST_SECONDS = 0.1  # for what has waited until there was hardly any time left
 _RAISED: dict[str, type[LexigraphError]] = {kind.code: kind for kind in (InvalidInput, StoreUnavailable)}
@@ -31,16 +32,15 @@ def estimate_apart(
     Raise ``ApiError`` 503 then, ``LexigraphError`` for a process that died, and what ``estimate`` raises.
     """
     asked = {
-        "settings": settings.model_dump_json(),
+        "settings": settings.model_dump_json(exclude={*MAY_HOLD_KEYS}),
         "items": [[str(item.path), item.uri, item.type] for item in items],
         "prices": prices,
     }
     began = time.monotonic()
     # -P: what lies in the current folder is no program
     command = [sys.executable, "-P", "-m", "lexigraph.api.estimator"]
-    # it reads strangers' files, for which it needs no credentials; the packages may lie anywhere
-    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    env = {**own, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # the packages may lie anywhere
+    env = {**without_credentials(os.environ), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
             command,
@@ -66,6 +66,11 @@ def estimate_apart(
         raise _RAISED.get(answer["error"], LexigraphError)(answer["message"])
     found: dict[str, Any] = answer["estimate"]
     return found
+
+
+def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a process that reads strangers' files, for which it needs no credentials."""
+    return {n: value for n, value in environment.items() if not (n.startswith("AWS_") or SECRET_NAME.search(n))}
 
 
 def main() -> None:

@@ -8,13 +8,14 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import CallToolResult, TextContent, ToolAnnotations, jsonrpc_message_adapter
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations, jsonrpc_message_adapter
 from pydantic import Field, ValidationError, create_model
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
@@ -69,7 +70,15 @@ def make_server(service: Service, who: WhoAsks) -> MCPServer[Any]:
     recall = "Recall entities, statements and topics for words or a pattern."
     # what is found is noted in the session
     tools.append(_tool(_recall(service, who), "hm_recall", recall, read_only=False))
-    return MCPServer("lexigraph", version=__version__, instructions=_ABOUT, log_level="WARNING", tools=tools)
+    return _Server("lexigraph", version=__version__, instructions=_ABOUT, log_level="WARNING", tools=tools)
+
+
+class _Server(MCPServer[Any]):
+    """A server without prompts. The SDK's would log the name of one that was asked for as it came, line ends and all."""
+
+    async def get_prompt(self, *_: object, **__: object) -> NoReturn:
+        """Raise ``MCPError``."""
+        raise MCPError(INVALID_PARAMS, "there are no prompts")
 
 
 class _Tool(Tool):

@@ -18,6 +18,7 @@ from rich.filesize import decimal
 from lexigraph.cli.output import duration
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable, NotFound, StoreUnavailable
 from lexigraph.model.numbers import counted
+from lexigraph.model.secrets import SECRET_NAME
 from lexigraph.model.tenant import Tenant
 from lexigraph.settings import Settings
 from lexigraph.storage.files.documents import FileDocumentStore
@@ -320,8 +321,11 @@ def _document_check(found: "Finding", *, whole: bool) -> Check:
 
 
 def without_secrets(text: str) -> str:
-    """Return a connection string or address without user name and password."""
-    return re.sub(r"//[^/@\s]*@", "//***@", text)
+    """Return a connection string or address without user name, password and options that are secret by their names."""
+    text = re.sub(r"//[^/@\s]*@", "//***@", text)
+    return re.sub(
+        r"([?&])([^?=&\s]{1,40})=[^&\s]*", lambda m: f"{m[1]}{m[2]}=***" if SECRET_NAME.search(m[2]) else m[0], text
+    )
 
 
 def _remedy(error: LexigraphError, variable: str) -> str:

@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,9 +28,9 @@ from lexigraph.cli.invocation import current, require_database
 from lexigraph.cli.output import one_line, print_json
 from lexigraph.model.errors import NotFound
 from lexigraph.model.numbers import counted
+from lexigraph.model.secrets import SECRET_NAME
 from lexigraph.settings import Settings
 
-_SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 _STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
 
 
@@ -130,10 +129,10 @@ def _dotenv_names(path: Path) -> set[str]:
 
 
 def _shown(name: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _shown(k, v) for k, v in value.items()}
+    if isinstance(value, dict):  # its own name counts, too: that of keys by tenant
+        return {k: _shown(f"{name}.{k}", v) for k, v in value.items()}
     if isinstance(value, str):
-        return "***" if value and _SECRET.search(name) else without_secrets(value)
+        return "***" if value and SECRET_NAME.search(name) else without_secrets(value)
     return str(value) if isinstance(value, Path) else value
 
 

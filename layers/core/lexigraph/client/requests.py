@@ -11,6 +11,7 @@ from urllib.parse import quote
 from lexigraph.client.operations import OPERATIONS
 from lexigraph.client.types import JobReply
 from lexigraph.model.errors import InvalidInput, reason_of
+from lexigraph.model.secrets import sent_key
 
 HEADER = "X-API-Key"
 LARGE_BYTES = 4_000_000  # in a deployment larger files are put into the bucket
@@ -36,7 +37,7 @@ def given(url: str | None, key: str | None) -> tuple[str, str]:
     url = url or os.environ.get("LEXIGRAPH_URL") or "http://127.0.0.1:8010"
     if not url.startswith(("http://", "https://")):
         raise InvalidInput(f"url must start with http:// or https://, got {url[:80]!r}")
-    return url.rstrip("/"), key or os.environ.get("LEXIGRAPH_API_KEY") or ""
+    return url.rstrip("/"), sent_key("api_key", key or os.environ.get("LEXIGRAPH_API_KEY") or "")
 
 
 def pause(operation: str, tried: int, attempts: int, status: int, told: str | None) -> float | None:

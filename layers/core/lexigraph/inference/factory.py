@@ -6,14 +6,15 @@ Only modules of the models that are asked for are imported.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lexigraph.inference.minilm import DIMENSION, MiniLM, load
 from lexigraph.inference.protocols import Embedder, LanguageModel, Reranker
 from lexigraph.inference.rerank import CrossEncoderReranker, TfidfReranker
 from lexigraph.inference.traced import traced
-from lexigraph.model.errors import InvalidInput
+from lexigraph.model.errors import InvalidInput, Misconfigured
 from lexigraph.retry import Retry
 from lexigraph.settings import DEFAULT_CROSS_ENCODER, DEFAULT_RERANK_MODEL, Settings
 
@@ -31,8 +32,9 @@ OLLAMA_URL = "http://localhost:11434/v1"
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """Return the embedder of ``settings.embedding_model``. Raise ``InvalidInput`` for one that is not known."""
-    return traced(_embedder(settings), settings.embedding.spec)
+    """Return the embedder of ``settings.embedding_model``. Raise ``Misconfigured`` for one that is not known."""
+    with _of_settings():
+        return traced(_embedder(settings), settings.embedding.spec)
 
 
 def load_local(settings: Settings) -> None:
@@ -42,6 +44,15 @@ def load_local(settings: Settings) -> None:
     """
     if settings.embedding.spec == "minilm":
         load()
+
+
+@contextmanager
+def _of_settings() -> Iterator[None]:
+    """Tell what is wrong as the fault of the settings: it may name a server, and who asks the API can mend nothing of it."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise Misconfigured(str(error)) from None
 
 
 def _embedder(settings: Settings) -> Embedder:
@@ -65,12 +76,13 @@ def _embedder(settings: Settings) -> Embedder:
 
 
 def make_llm(settings: Settings) -> LanguageModel | None:
-    """Return the language model of ``settings.llm``, None for ``none``. Raise ``InvalidInput`` for one not known.
+    """Return the language model of ``settings.llm``, None for ``none``. Raise ``Misconfigured`` for one not known.
 
     Keys come from ``OPENAI_API_KEY`` and ``OLLAMA_API_KEY``. ``llm_options`` are the arguments of a LlamaIndex class,
     elsewhere further fields of the request, except ``base_url``, which says where a server is.
     """
-    return traced(_llm(settings), settings.llm)
+    with _of_settings():
+        return traced(_llm(settings), settings.llm)
 
 
 def _llm(settings: Settings) -> LanguageModel | None:

@@ -13,11 +13,11 @@ from lexigraph.inference.line import still_wanted
 from lexigraph.inference.protocols import FloatArray, Prompt
 from lexigraph.inference.vectors import embed_distinct, unit_rows
 from lexigraph.model.errors import InvalidInput, LexigraphError, ModelUnavailable
+from lexigraph.model.secrets import SECRET_NAME
 from lexigraph.retry import Retry
 
 T = TypeVar("T")
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-_SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
 class LlamaIndexLLM:
@@ -187,6 +187,6 @@ def _told(error: Exception, options: Mapping[str, Any]) -> str:
         found = error.errors(include_input=False, include_context=False, include_url=False)
         said = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
     for name, value in options.items():
-        if isinstance(value, str) and value and _SECRET.search(name):
+        if isinstance(value, str) and value and SECRET_NAME.search(name):
             said = said.replace(value, "***")
     return " ".join(said.split())[:300]

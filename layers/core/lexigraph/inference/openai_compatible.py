@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
@@ -30,6 +30,7 @@ from lexigraph.inference.chat import not_empty, out_of_tokens, parse_json, strea
 from lexigraph.inference.line import connected, still_wanted
 from lexigraph.inference.protocols import Prompt, ReplyCut, Standing
 from lexigraph.model.errors import InvalidInput, ModelUnavailable
+from lexigraph.model.secrets import sent_key
 from lexigraph.retry import Retry
 
 _LENGTH = "length"  # why a reply ended: its tokens ran out
@@ -47,7 +48,7 @@ class Server:
     """Where models are served. ``key_name`` is the environment variable of the key, ``start`` how to get it going."""
 
     base_url: str
-    key: str = ""
+    key: str = field(default="", repr=False)
     key_name: str = "OPENAI_API_KEY"
     start: str = "check llm_options.base_url"
 
@@ -70,7 +71,7 @@ class OpenAICompatible:
         timeout: float = 60.0,
         retry: Retry | None = None,
     ) -> None:
-        """Raise ``InvalidInput`` when the server's base URL is no HTTP address."""
+        """Raise ``InvalidInput`` when the server's base URL is no HTTP address, and for a key that no header takes."""
         if any(mark in server.base_url for mark in "@?#"):  # what may be a secret: it is not told
             raise InvalidInput(
                 f"llm_options.base_url: must not contain a user, password or query; set {server.key_name} to the key"
@@ -78,6 +79,7 @@ class OpenAICompatible:
         address = urlsplit(server.base_url)
         if address.scheme not in ("http", "https") or not address.hostname:
             raise InvalidInput(f"llm_options.base_url {server.base_url!r}: use http://HOST[:PORT]/v1 or https://HOST/v1")
+        self._key = sent_key(server.key_name, server.key)
         self._place = address.netloc
         self.name = name or f"openai:{model}"
         self.model = model
@@ -122,8 +124,8 @@ class OpenAICompatible:
 
     def _request(self, path: str, body: Mapping[str, Any] | None = None) -> Request:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        if self.server.key:
-            headers["Authorization"] = f"Bearer {self.server.key}"
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         data = None if body is None else json.dumps(body).encode()
         return Request(f"{self.server.base_url.rstrip('/')}/{path}", data, headers)  # noqa: S310  # scheme checked
 

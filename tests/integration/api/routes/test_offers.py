@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 
 import pytest
 
@@ -57,6 +57,20 @@ def test_the_job_of_an_upload_that_never_comes_fails_when_its_address_is_no_long
     registry = SqliteRegistry(f"sqlite:///{tmp_path / 'data'}")
     check_a_job_whose_file_does_not_come(api, registry)
     registry.close()
+
+
+@pytest.mark.parametrize("namespace", [".", "..", "../other", "a/../..", "%2e%2e", "é?#"])
+def test_an_address_for_an_upload_leads_below_the_tenant_whatever_the_namespace(api: Api, namespace: str) -> None:
+    asked = {"name": "other/default/flow.md", "namespace": namespace}
+    url = api.client().post("/documents/upload-url", json=asked).json()["url"]
+    inbox = Inbox(f"s3://lexigraph-inbox?region={REGION}")
+
+    # clients of HTTP resolve steps before they send
+    path = unquote(urlsplit(urljoin("http://host/", urlsplit(url).path)).path).removeprefix("/lexigraph-inbox/")
+
+    at = inbox.located("lexigraph-inbox", path)
+    assert (at.tenant, at.namespace, at.name) == (TENANT, namespace, "flow.md")
+    assert path == inbox.key(TENANT, namespace, "other/default/flow.md") == inbox.key_of(at.uri)
 
 
 def test_where_files_are_handed_over_a_key_with_filters_reads_only(api: Api) -> None:

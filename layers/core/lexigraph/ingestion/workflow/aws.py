@@ -86,7 +86,10 @@ class Inbox:
 
     def key(self, tenant: Tenant, namespace: str, name: str) -> str:
         """Return where a file belongs. Raise ``InvalidInput`` for names that are too long together."""
-        key = f"{self._prefix}{tenant}/{quote(namespace, safe='')}/{name}"
+        folder = quote(namespace, safe="")
+        if not folder.strip("."):  # as a part of an address it would lead out of the tenant's folder
+            folder = folder.replace(".", "%2E")
+        key = f"{self._prefix}{tenant}/{folder}/{name}"
         if len(key.encode()) > _LONGEST_KEY:
             raise InvalidInput(
                 f"namespace and file name must have at most {_LONGEST_KEY:,} bytes together: use shorter names"
