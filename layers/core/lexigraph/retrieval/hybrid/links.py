@@ -53,7 +53,7 @@ def added_by_links(
     worth = np.where(about, w.titled + answers, w.shared * answers)
     fit, added, best = np.array([fits[context.id] for context in told]), np.zeros(len(told)), dict[int, int]()
     for decay in (1.0, WEIGHTS.decay):
-        start = np.clip((fit + added) / top, 0.0, 1.0) ** WEIGHTS.start_power
+        start = np.clip((fit + added) / top, 0.0, 1.0) ** w.start_power
         for at, value in enumerate((decay * start[starts] * worth).tolist()):
             if value > added[ends[at]]:
                 added[ends[at]], best[int(ends[at])] = value, at

@@ -1,8 +1,8 @@
 """The explained scores of hybrid search: likeness to the question plus named bonuses (E-61 to E-64, E-70). Pure, no I/O.
 
-``base_norm`` is the cosine, min-max scaled over the set; ``bonus`` a sum of parts: words, the relation by which a chunk was
-reached, the paths that lead to it, what it adds to the chunk they lead from, centrality. All are rounded to 4 digits, so
-that what is shown adds up.
+``base_norm`` is the cosine, min-max scaled over the set; ``bonus`` a sum of parts: words, a title that the question names,
+the relation by which a chunk was reached, the paths that lead to it, what it adds to the chunk they lead from, centrality.
+All are rounded to 4 digits, so that what is shown adds up.
 """
 
 import math
@@ -116,6 +116,7 @@ def _scores(
     relations = [relation_bonus(c, weights) for c in contexts] if args.relation_bonus else []
     parts = {
         "bm25": args.bm25_weight * words,
+        "title": weights.title * np.array([c.named for c in contexts]),
         "relation": np.array(relations or [0.0] * len(contexts)),
         "path": args.path_weight * np.array([path_score(c, weights) for c in contexts]),
         "link": args.link_weight * np.array([added.get(c.id, _NOTHING).worth for c in contexts]),

@@ -67,15 +67,22 @@ def reranked(
     guard: RerankGuard,
     alpha: float,
     trace: Trace,
+    *,
+    best_link: float,
 ) -> list[HybridItem]:
-    """Return the items in their order after reranking: ``alpha`` of the composite score, the rest the reranker's, 0 to 1."""
+    """Return the items in their order after reranking: ``alpha`` of the composite score, the rest the reranker's, 0 to 1.
+
+    A reranker compares with the question, and what a link leads to answers what the chunk before it left open: it counts as
+    no worse than its link is, as a share of ``best_link``, the most that a link can bring.
+    """
     texts = texts[:_RERANKED]
     scores = guard.score(reranker, [question], texts, trace, instead="chunks keep the order of the search")
     if not scores:
         return list(items)
     shares = min_max(scores) + [0.0] * (len(items) - len(scores))
+    linked = [item.parts.get("link", 0.0) / best_link if best_link else 0.0 for item in items]
     mixed = [
-        replace(item, final_score=round(alpha * item.composite_score + (1 - alpha) * share, 4))
-        for item, share in zip(items, shares, strict=True)
+        replace(item, final_score=round(alpha * item.composite_score + (1 - alpha) * max(share, link), 4))
+        for item, share, link in zip(items, shares, linked, strict=True)
     ]
     return sorted(mixed, key=lambda item: (-item.final_score, item.id))

@@ -140,6 +140,7 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         self, chosen: Sequence[Context], subgraph: Subgraph, rows: Sequence[StatementRow], text: str, trace: Trace
     ) -> list[HybridItem]:
         args, weights, steps = self.args, self.weights, subgraph.steps
+        subgraph.compare_titles(rows)
         added = added_by_links(text, chosen, rows, self._scores(chosen, subgraph), weights)
         scored = sorted(composites(chosen, steps, args, weights, added), key=lambda one: (-one.composite_score, one.id))
         kept = {one.id for one in prune(scored, args.max_contexts, weights)}
@@ -149,7 +150,8 @@ class HybridRetriever(StatementRetriever[HybridResults]):
         if reranker is None:
             return items
         texts = [subgraph.contexts[item.id].text for item in items]
-        return reranked(items, texts, text, reranker, self._guard, args.rerank_alpha, trace)
+        best = args.link_weight * weights.best_link
+        return reranked(items, texts, text, reranker, self._guard, args.rerank_alpha, trace, best_link=best)
 
 
 @contextmanager

@@ -85,8 +85,8 @@ def _bound(args: HybridArgs, w: HybridWeights) -> float:
     best_type = max((*w.relation_types.values(), w.other_type))
     related = best_type * w.subgraph_relation * sum(w.relation_decay**at for at in range(w.most_relations))
     relation = max(w.relates, w.entity, w.cooccur, best_type, w.subgraph + related) if args.relation_bonus else 0.0
-    linked = args.path_weight + args.link_weight * (w.titled + 1.0) + args.graph_rank_weight
-    return 1.0 + args.bm25_weight + relation + linked
+    linked = args.path_weight + args.link_weight * w.best_link + args.graph_rank_weight
+    return 1.0 + args.bm25_weight + w.title + relation + linked
 
 
 def _statement(item: HybridItem, row: StatementRow, total: float, value: float, bound: float) -> ScoredStatement:

@@ -4,9 +4,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lexigraph.model.graph import StatementRow
 from lexigraph.model.ids import node_id
 from lexigraph.model.relations import Step
 from lexigraph.retrieval.hybrid.args import READ, HybridArgs, HybridWeights
+from lexigraph.retrieval.stages.ranking import title_matches
 from lexigraph.retrieval.stages.text import names
 from lexigraph.retrieval.stages.trace import BoundStores
 from lexigraph.storage.protocols import Hit, RelatedRequest
@@ -19,7 +21,8 @@ class Context:
     """A chunk that may be shown to answer a question.
 
     ``level`` is 0 for what a search found, else the number of steps from there; ``arrivals`` are the steps that lead to it,
-    each with its depth. ``cosine`` is None where no vector was compared, ``path`` the names that led there first.
+    each with its depth. ``cosine`` is None where no vector was compared, ``named`` how far the question names the title of
+    its source, ``path`` the names that led there first.
     """
 
     id: str
@@ -28,6 +31,7 @@ class Context:
     arrivals: list[tuple[int, Step]] = field(default_factory=list)
     cosine: float | None = None
     bm25: float = 0.0
+    named: float = 0.0
     text: str = ""
     path: tuple[str, ...] = ()
 
@@ -87,6 +91,12 @@ class Subgraph:
                     context.cosine = hit.score
                 else:
                     context.bm25 = hit.score
+
+    def compare_titles(self, rows: Iterable[StatementRow]) -> None:
+        """Note how far the question names the titles of the chunks' sources, as the statements tell them."""
+        titles = {row.chunk_id: row.source.title for row in rows}
+        for chunk, share in title_matches(titles, names(self.question, capitals=False)).items():
+            self.contexts[chunk].named = share
 
     def first_chunks(self) -> None:
         """Take the first chunks there are: better than nothing when no search is possible."""
