@@ -64,6 +64,14 @@ def test_a_key_gives_no_more_than_it_has(api: Api) -> None:
     assert narrow.post("/keys", json={"scopes": ["admin"], "databases": ["shop"]}).status_code == 201
 
 
+def test_a_key_with_a_rate_gives_none_that_is_faster(api: Api) -> None:
+    made = api.client().post("/keys", json={"scopes": ["read", "admin"], "rate": 40}).json()
+    slow = api.with_headers({HEADER: made["key"]})
+    refused = slow.post("/keys", json={"rate": 41})
+    assert (refused.status_code, refused.json()["message"]) == (403, "rate: your key is limited to 40 a minute")
+    assert [slow.post("/keys", json=rate).json()["rate"] for rate in ({"rate": 30}, {"rate": 0}, {})] == [30, 40, 40]
+
+
 def test_keys_of_other_tenants_are_not_there(api: Api) -> None:
     theirs = api.client("other").post("/keys", json={}).json()
     admin = api.client()

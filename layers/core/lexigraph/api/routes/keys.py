@@ -38,7 +38,13 @@ class NewKey(Body):
     databases: list[Name] = Field(
         default_factory=list, max_length=100, description="allowed values of `db_name`; empty: any", examples=[[]]
     )
-    rate: int = Field(0, ge=0, le=1_000_000, description="requests per minute; 0: the configured default", examples=[0])
+    rate: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="requests per minute, at most those of your key; 0: as your key, or the configured default",
+        examples=[0],
+    )
     filters: AnyFilter | None = Field(
         None,
         description="filter on the documents it can see",
@@ -99,6 +105,8 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
         )
     if who.databases and not (body.databases and set(body.databases) <= set(who.databases)):
         raise ApiError(403, "databases: your key does not allow all of these", hint="choose from the databases of your key")
+    if who.rate and body.rate > who.rate:
+        raise ApiError(403, f"rate: your key is limited to {who.rate:,} a minute", hint="choose no more, or leave it out")
     rights = parse_filter(body.filters.model_dump() if body.filters else None)
     if rights and len(json.dumps(plain_filter(rights), ensure_ascii=False)) > MOST_FILTER:
         raise ApiError(
@@ -106,7 +114,7 @@ async def create_key(who: Admin, service: TheService, response: Response, body: 
         )
     if not who.key_id and not await service.run(service.stores.registry.any_key):
         _check_first(body)
-    limits = {"databases": tuple(body.databases), "rate": body.rate, "filters": rights}
+    limits = {"databases": tuple(body.databases), "rate": body.rate or who.rate, "filters": rights}
     secret, key = new_key(who.tenant, body.scopes, name=body.name or "", **limits)
 
     def work() -> ApiKey:
