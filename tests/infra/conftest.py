@@ -1,7 +1,8 @@
 """The templates of every profile, synthesized once for all processes that test them."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -43,6 +44,16 @@ PLACED = {
     "route_tables": "rtb-0a1b2c3d4e5f60718",
 }
 _OTHERWISE = {"chosen": CHOSEN, "placed": PLACED}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def services_described_once() -> Iterator[None]:
+    """Let botocore's sessions, of which each test has its own, share what they read of the services: half of their time."""
+    from botocore import session  # type: ignore[import-untyped]  # has no types
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(session, "create_loader", cache(session.create_loader))
+        yield
 
 
 @pytest.fixture(scope="session")
