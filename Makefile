@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 TESTS ?=
 PAGE := layers/core/lexigraph/api/page
 WEB := $(filter-out %/schema.ts,$(shell find web/src web/public clients/typescript/src -type f)) web/index.html web/vite.config.ts web/tsconfig.json
-# processes of tests: one a core; with one more they take a fifth less, and what waits for others fails now and then
+# processes of tests: one a core
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
+# of CI one more, which takes a seventh less, since tests that use servers wait for them half of their time
+CI_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 TIER ?= not slow and not nightly and not soak and not model
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
 unexport PYTHONDONTWRITEBYTECODE
@@ -91,7 +93,8 @@ ALL := $(VENV)/infra $(VENV)/emulator $(VENV)/browser $(VENV)/docs node_modules/
 ci: lint $(ALL)  ## all that CI runs
 	@$(MAKE) --no-print-directory -j 2 docs ready
 	@nice -n 19 $(MAKE) --no-print-directory types & types=$$!; \
-	$(MAKE) --no-print-directory test TIER="not nightly and not soak and not model" TESTS="--durations 60 --reruns 1 -rsR $(TESTS)"; tested=$$?; \
+	$(MAKE) --no-print-directory test WORKERS=$(CI_WORKERS) TIER="not nightly and not soak and not model" \
+		TESTS="--durations 60 --reruns 1 -rsR $(TESTS)"; tested=$$?; \
 	wait $$types || { echo "the types are wrong: see above"; exit 1; }; exit $$tested
 
 nightly: $(ALL) ready  ## what CI has no time for: whole deployments, kills at many points, every view in the browser
