@@ -97,6 +97,33 @@ def test_a_term_whose_description_is_a_list_leads_to_it(tmp_path: Path) -> None:
     ]
 
 
+def test_a_term_hangs_over_its_description_or_stands_above_a_blank_line(tmp_path: Path) -> None:
+    source = (
+        ".TH KETTLE 1\n.SH OPTIONS\n.HP\n\\fB\\-k\\fR, \\fB\\-\\-keep\\fR[=\\fI\\,C\\/\\fR]\n.IP\nkeep the water warm\n"
+        ".HP\n\\fB\\-q\\fR\n.IP\ndo not whistle\n.PP\nAll options may be given twice.\n"
+        ".SH FLAGS\n.RS 2m\n.TP 2m\n\\fB\\-\\-lid\\fR\n\nClose the lid.\n\nNever forget it.\n\n.RE\n"
+        ".SH NOTES\n.HP\nA paragraph that hangs.\n.IP\nAnother one.\n"
+    )
+    assert [text for _, _, text in parts(read(tmp_path, "kettle.1", source))] == [
+        "-k, --keep[=C]: keep the water warm",
+        "-q: do not whistle",
+        "All options may be given twice.",
+        "--lid: Close the lid.",
+        "Never forget it.",
+        "A paragraph that hangs.",
+        "Another one.",
+    ]
+
+
+def test_a_command_behind_a_prompt_is_code_however_it_is_set(tmp_path: Path) -> None:
+    source = ".TH KETTLE 1\n.SH EXAMPLES\nBoil it:\n\n.RS 2m\n$ kettle boil \\e\n    \\-\\-litres=2\n.RE\n\nIt costs $ 2.\n"
+    assert [(role, text) for role, _, text in parts(read(tmp_path, "kettle.1", source))] == [
+        ("paragraph", "Boil it:"),
+        ("code", "$ kettle boil \\\n    --litres=2"),
+        ("paragraph", "It costs $ 2."),
+    ]
+
+
 def test_a_printed_page_is_read_as_text_without_what_was_struck_twice(tmp_path: Path) -> None:
     text = (
         "KETTLE(1)                 Kitchen Commands                 KETTLE(1)\n\n"

@@ -16,6 +16,7 @@ class ManPage(Page):
     def __init__(self, builder: TextBuilder) -> None:
         super().__init__(builder)
         self._wants = ""  # what the next line of text is: a term, a heading
+        self._hangs = False  # whether the paragraph hangs from its first line
 
     def _knows(self, name: str) -> bool:
         return name in _KNOWN
@@ -42,7 +43,7 @@ class ManPage(Page):
             self._name = f"{title}({section})" if title else ""
         elif name in ("SH", "SS"):
             self._end()
-            self._wants = name
+            self._wants, self._hangs = name, False
             if rest:
                 self._text(" ".join(_arguments(rest)))
         elif name in ("TP", "TQ", "IP"):
@@ -53,13 +54,17 @@ class ManPage(Page):
             if name == "RE" and not self._read():  # nothing stood further in
                 self._term = [term.removesuffix(":") for term in self._term]
             self._end(keep_item=name not in _NO_ITEM)
+            self._hangs = name == "HP"
 
     def _begin_item(self, name: str, given: list[str]) -> None:
-        if name == "IP" and not any(given[:1]) and self._term and not self._read():
-            return  # the description of the term above
+        if name == "IP" and not any(given[:1]):  # the description of the term above, of which many hang by .HP
+            if self._hangs and not self._term and self._is_term():
+                self._term, self._lines, self._item = [self._read()], [], True
+            if self._term and not self._read():
+                return
         if name != "TQ":
             self._end()
-        self._item = True
+        self._item, self._hangs = True, False
         if name == "IP":
             self._term = given[:1]
         else:
@@ -74,7 +79,7 @@ class ManPage(Page):
                 self._section(1 if wanted == "SH" else 2, text.strip())
         elif text.strip() or self._code:
             self._lines += [text, "\n" if self._code else " "]
-        elif not self._wants:
+        elif not self._wants and (self._read() or not self._term):  # below a term, its description is still to come
             self._end(keep_item=True)
 
 

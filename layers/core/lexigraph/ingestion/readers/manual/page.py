@@ -188,12 +188,14 @@ class Page(ABC):
     def _end(self, *, keep_item: bool = False) -> None:
         """Add what was read."""
         text = "".join(self._lines).strip("\n" if self._code else None)
-        term, self._lines, self._term = ", ".join(self._term), [], []
+        term, lines, self._lines, self._term = ", ".join(self._term), self._lines, [], []
         if self._heading == "NAME" and text and not self._summary:
             self._summary = text
         if self._code or self._synopsis:
             self._builder.add(term or "", "list")
             self._builder.add(re.sub(r"(?<! ) *\n *", "\n", text) if not self._code else text, "code")
+        elif text.startswith("$ ") and not term:  # what is typed, set as text
+            self._builder.add("\n".join(line.rstrip() for line in lines if line.strip()), "code")
         elif term or text:
             said = " ".join(text.split())
             goes_on = self._is_mark(term) or term.endswith(":")
