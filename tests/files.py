@@ -109,6 +109,21 @@ def _pdf(contents: Sequence[str], title: str = "", author: str = "", outline: Se
     return _written(objects)
 
 
+def pdf_of_filters(packed: bytes, *filters: str) -> bytes:
+    """A PDF of a page whose content is decoded by filters, one after the other."""
+    named = "".join(f"/{name}" for name in filters)
+    return _written(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 5 0 R"
+            b" /Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Filter [{named}] /Length {len(packed)} >>\nstream\n".encode() + packed + b"\nendstream",
+        ]
+    )
+
+
 def pdf_of_forms(text: str, times: int, depth: int) -> bytes:
     """A PDF of a page that draws a form several times, which draws the next one as often; the last one shows a text."""
 

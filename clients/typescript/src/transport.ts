@@ -59,8 +59,10 @@ const LONGEST_PAUSE = 30_000;
 
 export class Transport {
   readonly root: URL;
+  readonly #options: Options; // a key that is printed with its client gets into logs
 
-  constructor(private readonly options: Options) {
+  constructor(options: Options) {
+    this.#options = options;
     const root = new URL(options.url);
     if (!root.pathname.endsWith("/")) root.pathname += "/";
     this.root = root;
@@ -88,7 +90,7 @@ export class Transport {
     route: string,
     asked: { path?: unknown; query?: unknown; body?: unknown; signal?: AbortSignal | undefined } = {},
   ): Promise<Response> {
-    const { apiKey, attempts = 1 } = this.options;
+    const { apiKey, attempts = 1 } = this.#options;
     const key = typeof apiKey === "function" ? apiKey() : apiKey;
     const form = asked.body instanceof FormData;
     const headers: Record<string, string> = {};
@@ -100,16 +102,20 @@ export class Transport {
       body: asked.body === undefined ? null : form ? (asked.body as FormData) : JSON.stringify(asked.body),
       signal: asked.signal ?? null,
       credentials: "omit",
+      redirect: "manual", // who is told to go elsewhere takes the key along
     };
     const target = this.target(route, asked.path, asked.query);
     for (let tried = 1; ; tried++) {
       let response: Response | null = null;
       try {
-        response = await (this.options.fetch ?? fetch)(target, request);
+        response = await (this.#options.fetch ?? fetch)(target, request);
       } catch (error) {
         if (asked.signal?.aborted) throw error;
       }
       if (response?.ok) return response;
+      if (response && (response.type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(response.status))) {
+        throw new ApiError(response.status, "redirected", `${this.root.href} leads elsewhere: give that address as url`);
+      }
       if (tried >= attempts || !mayTryAgain(response?.status ?? 0, method, route)) {
         throw response ? await refused(response) : new ApiError(0, "unreachable", `${this.root.href} is not reached`);
       }
@@ -134,7 +140,7 @@ export class Transport {
 
   /** Put a file where the server said, without the key of the server. */
   protected async put(url: string, file: Blob, headers: Record<string, string>): Promise<void> {
-    const response = await (this.options.fetch ?? fetch)(url, { method: "PUT", headers, body: file, credentials: "omit" });
+    const response = await (this.#options.fetch ?? fetch)(url, { method: "PUT", headers, body: file, credentials: "omit" });
     if (!response.ok) throw await refused(response);
   }
 

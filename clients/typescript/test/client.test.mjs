@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { inspect } from "node:util";
 
 const { ApiError, Lexigraph } = await import(`${process.env.CLIENT}/index.js`);
 const url = process.env.LEXIGRAPH_URL;
@@ -80,6 +81,16 @@ test("an id never leads to another route", async () => {
       await assert.rejects(async () => one.deleteDocument(id), { name: "ApiError", status: 0, code: "invalid_input" });
     }
     assert.deepEqual(asked.map(({ url }) => url), ["/documents/..%2Fkeys%2Flxk_1%3Fx%23y"]);
+  });
+});
+
+test("a key goes to no address that the server leads to, and is not printed with its client", async () => {
+  await scripted([json({ answer: "x" })], async (other, asked) => {
+    await scripted([[307, { Location: `${other.root.href}query` }, ""]], async (one) => {
+      await assert.rejects(one.query(QUESTION), { name: "ApiError", status: 307, code: "redirected" });
+      assert.doesNotMatch(JSON.stringify(one) + inspect(one), /lxk_1/);
+    });
+    assert.equal(asked.length, 0);
   });
 });
 

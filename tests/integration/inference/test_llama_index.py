@@ -9,7 +9,7 @@ from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
 from llama_index.core.embeddings import BaseEmbedding, MockEmbedding
 from llama_index.core.llms import CustomLLM, MockLLM
 from llama_index.core.llms.callbacks import llm_completion_callback
-from pydantic import BaseModel
+from pydantic import Field
 
 from lexigraph.inference.factory import make_embedder, make_llm
 from lexigraph.inference.llama_index import LlamaIndexEmbedder, LlamaIndexLLM, of_class
@@ -172,9 +172,11 @@ def test_a_class_that_cannot_be_made_says_what_to_do(dotted, options, said):
         model.complete(ASK)
 
 
-class NeedsAnAddress(BaseModel):
+class NeedsAnAddress(Scripted):
     """A class of options that refuses them as a whole, as pydantic does, or in words of its own."""
 
+    answers: list[Any] = Field(default_factory=list)
+    seen: list[tuple[str, dict[str, Any]]] = Field(default_factory=list)
     api_key: str
     model: str = ""
     address: str
@@ -192,6 +194,15 @@ def test_a_class_that_cannot_be_made_says_why_without_the_key_that_it_was_given(
     with pytest.raises(ModelUnavailable, match=f"{said}; check llm_options") as refused:
         model.complete(ASK)
     assert "heron" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_what_is_no_class_of_models_is_not_called(tmp_path):
+    touched = tmp_path / "touched"
+    for dotted, given in (("os.mkdir", {"path": str(touched)}), ("subprocess.Popen", {"args": ["mkdir", str(touched)]})):
+        model = LlamaIndexLLM(of_class(dotted, given, "llm_options"), name="m", pinned=tuple(given))
+        with pytest.raises(ModelUnavailable, match=f"llama-index:{dotted} is no LLM or embedding class of LlamaIndex"):
+            model.complete(ASK)
+    assert not touched.exists()
 
 
 @pytest.mark.parametrize("dotted", ["MockLLM", "os.system('x')", "a..b", ".a"])

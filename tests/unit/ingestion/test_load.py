@@ -429,6 +429,13 @@ def test_html_is_read_in_the_encoding_it_declares(tmp_path: Path, settings: Sett
     assert document.metadata["encoding"] == "windows-1251"
 
 
+def test_a_title_is_one_line_of_what_can_be_seen_whatever_the_file_is_called(tmp_path: Path, settings: Settings) -> None:
+    named = read(put(tmp_path, "Mill\x1b[31m\nand\u202eferry\u200b.txt", "The Mill grinds rye."), settings)
+    assert named.title == "Mill[31m andferry"
+    stated = read(put(tmp_path, "a.html", "<title>Mill &#x202e;and&#x2066; ferry</title><p>The Mill grinds rye."), settings)
+    assert stated.title == "Mill and ferry"
+
+
 # ---------------------------------------------------------------- pdf
 
 

@@ -118,13 +118,17 @@ def _messages(prompt: Prompt) -> list[Any]:
 def of_class(dotted: str, options: Mapping[str, Any], setting: str) -> Lazy[Any]:
     """Return the object of a class such as ``llama_index.llms.openai.OpenAI``, made with ``options`` at the first use.
 
-    ``setting`` is where the options come from. Raise ``InvalidInput`` when ``dotted`` is no dotted name.
+    ``setting`` is where the options come from. Raise ``InvalidInput`` when ``dotted`` is no dotted name. What is no class of
+    models is not called: settings may come from a file in the folder where a command happens to run.
     """
     module, _, name = dotted.rpartition(".")
     if not all(part.isidentifier() for part in dotted.split(".")) or not module:
         raise InvalidInput(f"llama-index:{dotted} is not a dotted class name such as llama_index.llms.openai.OpenAI")
 
     def make() -> Any:
+        from llama_index.core.base.embeddings.base import BaseEmbedding
+        from llama_index.core.base.llms.base import BaseLLM
+
         try:
             made = getattr(import_module(module), name)
         except ImportError as error:
@@ -133,6 +137,8 @@ def of_class(dotted: str, options: Mapping[str, Any], setting: str) -> Lazy[Any]
             raise ModelUnavailable(f"llama-index:{dotted} cannot be imported ({error}); run: pip install {extra}") from error
         except AttributeError:
             raise ModelUnavailable(f"llama-index:{dotted}: {module} has no class {name}") from None
+        if not (isinstance(made, type) and issubclass(made, (BaseLLM, BaseEmbedding))):
+            raise ModelUnavailable(f"llama-index:{dotted} is no LLM or embedding class of LlamaIndex")
         try:
             return made(**options)
         except Exception as error:  # noqa: BLE001  # a class raises what it likes, and what it repeats may be a key

@@ -43,6 +43,7 @@ from lexigraph.model.document import BOILERPLATE, LoadedDocument
 from lexigraph.model.errors import InvalidInput, reason_of
 from lexigraph.model.graph import Metadata, Scalar
 from lexigraph.model.ids import content_hash
+from lexigraph.model.names import without_unseen
 from lexigraph.model.secrets import holds_secret
 from lexigraph.settings import Settings
 
@@ -520,7 +521,8 @@ def _document(
     given: dict[str, Scalar] = {"file_name": Path(_shown(item.path)).name, **item.metadata, "file_type": item.type}
     if "title" in given:  # an empty one says that it has none
         title = lead_subject(parsed.text)
-    title = str(given.pop("title", "")).strip() or parsed.title or title
+    titles = map(without_unseen, (str(given.pop("title", "")), parsed.title, title))
+    title = next(filter(None, titles), "")
     metadata = with_language({**parsed.metadata, **given}, parsed.text)
     return LoadedDocument(uri, title, parsed.text, parsed.blocks, item.marked(digest or _hash(data)), metadata)
 

@@ -23,6 +23,12 @@ _BLANK = r" \u00a0\u1680\u180b-\u180d\u180f\u2000-\u200d\u202f\u205f\u2800\u3000
 # as JSON Schema, Python and Rust read it alike; what is left, lone surrogates and tags, :func:`visible` refuses
 PATTERN = f"^[^{_UNSEEN}]*[^{_UNSEEN}{_BLANK}][^{_UNSEEN}]*$"
 _NAME, _NEVER = re.compile(PATTERN), re.compile("[\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+_HIDDEN = re.compile(f"[{_UNSEEN}]|{_NEVER.pattern}")
+
+
+def without_unseen(text: str) -> str:
+    """Return a text that nobody gave as a name, such as that of a file on a disk, as one: on one line, all of it visible."""
+    return " ".join(_HIDDEN.sub("", " ".join(text.split())).split())
 
 
 def visible(name: str) -> str:

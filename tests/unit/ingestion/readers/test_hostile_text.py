@@ -86,3 +86,11 @@ def test_a_line_that_nearly_fits_is_read_at_once(what: str) -> None:
 def test_blanks_between_attributes_are_counted_at_once() -> None:
     few = load_settings(max_parts=10_000)
     assert soon(lambda: check_tags(f"<a{BLANKS}=>", few), seconds=1)
+
+
+@pytest.mark.parametrize("declared", ["idna", "punycode", "unicode_escape", "raw-unicode-escape"])
+def test_an_encoding_of_no_text_is_not_taken_for_that_of_a_message(declared: str) -> None:
+    settings, body = load_settings(), "a\\u0041-" + "b9" * 200_000
+    message = f"Subject: Pots\nContent-Type: text/plain; charset={declared}\n\n{body}\n".encode()
+    assert soon(lambda: read_mail(message, settings), seconds=2)
+    assert body in read_mail(message, settings).text

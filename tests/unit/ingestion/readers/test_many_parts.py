@@ -1,11 +1,13 @@
 """Files of few characters and many parts, which would fill the memory: refused with the limit, while they are read."""
 
+import base64
 import gzip
 import io
 import re
 import struct
 import tracemalloc
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -315,3 +317,16 @@ def test_elements_nested_too_deep_are_refused_with_the_limit(tmp_path: Path) -> 
     assert refusal(tmp_path, "a.docx", hostile, load_settings()).startswith("nests elements more than 256 levels deep")
     assert refusal(tmp_path, "a.html", "<div>" * 600 + "a", load_settings()) == "nests elements more than 500 levels deep"
     assert refusal(tmp_path, "a.json", "[" * 100_000, load_settings()) == "is nested too deeply"
+
+
+def test_letters_of_ascii85_are_decoded_up_to_a_limit_also_behind_other_filters(tmp_path: Path) -> None:
+    shown = base64.a85encode(b"BT /F1 9 Tf 9 9 Td (Ann sat.) Tj ET")
+    for number, zeros in enumerate((1_000, 2_000_000)):
+        packed = zlib.compress(b"z" * zeros + shown + b"~>")
+        file = files.pdf_of_filters(packed, "FlateDecode", "ASCII85Decode")
+        assert len(file) < 5_000
+        if number:
+            assert "no page can be read" in refusal(tmp_path, "a.pdf", file, load_settings())
+        else:
+            (document,) = read(tmp_path, "b.pdf", file, load_settings())
+            assert document.text == "Ann sat."

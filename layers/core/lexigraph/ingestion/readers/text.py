@@ -13,6 +13,9 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE = 65_536
+_OF_NO_TEXT = frozenset(
+    "idna punycode raw-unicode-escape undefined unicode-escape".split()
+)  # of hosts, of Python; some slow
 _CONTROL = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 
 
@@ -44,7 +47,7 @@ def _decode(data: bytes, declared: str) -> tuple[str, str]:
         return data.decode(encoding, "replace"), encoding
     for encoding in (declared, "utf-8", "cp1252"):
         try:
-            if encoding:
+            if encoding and codecs.lookup(encoding).name not in _OF_NO_TEXT:
                 return data.decode(encoding), encoding.lower()
         except (LookupError, UnicodeError):
             continue

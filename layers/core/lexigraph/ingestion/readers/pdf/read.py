@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lexigraph.ingestion.readers.hyphens import Hyphenation
 from lexigraph.ingestion.readers.parsed import MAX_HEADING_CHARS, Parsed, TextBuilder, check_parts, clean, one_line
+from lexigraph.ingestion.readers.pdf.ascii85 import limit_ascii85
 from lexigraph.ingestion.readers.pdf.furniture import edges, is_contents, is_entry
 from lexigraph.ingestion.readers.pdf.headings import Headings, ends_sentence, outline, stands_above
 from lexigraph.ingestion.readers.pdf.lines import MAX_SPACES, Line, common_gutter, lines
@@ -61,6 +62,7 @@ def read_pdf(data: bytes, settings: Settings) -> Parsed:
     from pypdf import PdfReader
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports each repaired flaw
+    limit_ascii85()
     reader = PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
         raise InvalidInput("is encrypted: save it without a password")
