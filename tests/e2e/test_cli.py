@@ -302,6 +302,20 @@ def test_a_document_cannot_send_control_sequences_to_the_terminal() -> None:
     assert one_line("one\n two\r\nthree", 9) == "one two…"
 
 
+def test_neither_a_printed_string_nor_json_sends_control_sequences_to_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = {"title": "a\x1b[31mb\x9b31mc\u202ed\x7fe\nf", "author": "naïve 漢字"}
+    output.print_json(told)
+    written = capsys.readouterr().out
+    assert json.loads(written) == told, "nothing is lost"
+    for console in output.consoles():
+        console.print(told["title"])
+    printed = written + "".join(capsys.readouterr())
+    assert printable(printed) == printed
+    assert "naïve 漢字" in printed
+
+
 def test_paths_below_the_current_folder_are_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert short_path((tmp_path / "a b.md").as_uri()) == "a b.md"

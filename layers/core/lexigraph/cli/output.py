@@ -16,7 +16,13 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 _WIDE = 10_000
 
 
-class _Results(Console):
+class _Printable(Console):
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print strings without what a terminal must not be sent: names in a backup are whatever its author wrote."""
+        super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **how)
+
+
+class _Results(_Printable):
     """The console of stdout."""
 
     def on_broken_pipe(self) -> None:
@@ -28,7 +34,7 @@ def consoles() -> tuple[Console, Console]:
     """Return the consoles of stdout and stderr; text is printed as it is, and is not cut where no terminal reads it."""
     plain = {"markup": False, "highlight": False, "emoji": False}
     out = _Results(**plain) if sys.stdout.isatty() else _Results(width=_WIDE, **plain)  # type: ignore[arg-type]  # flags
-    return out, Console(stderr=True, **plain)  # type: ignore[arg-type]  # flags
+    return out, _Printable(stderr=True, **plain)  # type: ignore[arg-type]  # flags
 
 
 def printable(text: str) -> str:
@@ -69,6 +75,6 @@ def duration(milliseconds: float) -> str:
 
 
 def print_json(data: Any) -> None:
-    """Write one JSON document to stdout."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
-    sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
+    """Write one JSON document to stdout; what a terminal must not be sent is escaped, which loses nothing."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=str).encode("utf-8", "replace").decode("utf-8")
+    sys.stdout.write(_UNSAFE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text) + "\n")
