@@ -176,6 +176,19 @@ def test_a_file_under_the_name_of_another_makes_no_database(backup: Path, tmp_pa
     assert not (tmp_path / "new").exists()
 
 
+def test_a_view_in_place_of_a_table_is_refused_before_it_is_asked(backup: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(backup) as archive:
+        (tmp_path / "registry.sqlite").write_bytes(archive.read("registry.sqlite"))
+    with closing(sqlite3.connect(tmp_path / "registry.sqlite")) as registry:
+        registry.execute("ALTER TABLE documents RENAME TO others")
+        # one that counts for ever would do, too
+        registry.execute("CREATE VIEW documents AS SELECT * FROM others WHERE abs(-9223372036854775807 - 1)")
+    _altered(backup, {"registry.sqlite": (tmp_path / "registry.sqlite").read_bytes()}, {})
+    with pytest.raises(StoreDamaged, match="tables are not those that were made"):
+        restore(backup, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_database_that_cannot_be_opened_is_not_left_behind(backup: Path, tmp_path: Path) -> None:
     def newer(folder: Path) -> None:
         with closing(sqlite3.connect(folder / "graph.sqlite")) as connection:

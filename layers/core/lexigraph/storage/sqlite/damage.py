@@ -20,6 +20,8 @@ from lexigraph.storage.sqlite.vector.sidecar import Sidecars
 _ASKED = {**EVIDENCE, "cache.sqlite": "SELECT 1 FROM entries"}  # what only a file of this name has
 FILES = tuple(_ASKED)
 _BUILT = ("graph.sqlite", "vectors.sqlite")
+_VIEW = "SELECT 1 FROM sqlite_master WHERE type = 'view'"
+_OTHER_TABLES = "its tables are not those that were made"
 _TOLD = 3  # of what SQLite lists
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 
@@ -50,13 +52,15 @@ def examine(folder: Path, used: Collection[str] = tuple(EVIDENCE)) -> Iterator[D
                 connection.execute("BEGIN")
                 if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     continue  # lost, if others know of documents: then it is told below
+                if connection.execute(_VIEW).fetchone():  # none is ours, and what one does may never end
+                    raise sqlite3.DatabaseError(_OTHER_TABLES)
                 connection.execute(_ASKED[path.name])
                 yield from (Damage(path, problem) for problem in _problems(connection, is_read_only(path)))
                 ids.setdefault(ledger.belongs_to(connection), []).append(path)
                 if path.name == "vectors.sqlite":
                     yield from _sidecar_damage(connection, folder)
         except UnicodeDecodeError:
-            yield Damage(path, "its tables are not those that were made")
+            yield Damage(path, _OTHER_TABLES)
         except sqlite3.Error as error:
             yield Damage(path, str(error))
     yield from _lost(folder, used)
@@ -127,7 +131,7 @@ def _problems(connection: sqlite3.Connection, read_only: bool) -> Iterator[str]:
         yield "; ".join(" ".join(line.split()) for line in found)
         return
     for table in ledger.changed(connection):
-        yield "its tables are not those that were made" if table == "schema" else f"rows of {table} are not those written"
+        yield _OTHER_TABLES if table == "schema" else f"rows of {table} are not those written"
     words = [] if read_only else [name for (name,) in connection.execute(FULL_TEXT)]
     for name in words:  # FTS5 takes its check for a change
         try:
