@@ -636,4 +636,7 @@ def test_who_signed_the_entry_of_a_release_released_it(read):
 def test_a_version_with_its_day_is_no_number_of_a_section():
     assert label("Kettle", ["2.3.1 (2026-05-06)"]) == "2.3.1 (2026-05-06)"
     assert label("Kettle", ["2.3.1 - 2026-05-06"]) == "2.3.1 - 2026-05-06"
+    assert label("Kettle", ["2.3.1 (May 6th, 2026)"]) == "2.3.1 (May 6th, 2026)"
+    assert label("Kettle", ["2.3.1 - 6 May 2026"]) == "2.3.1 - 6 May 2026"
+    assert label("Kettle", ["2.3.1 Maybe 6 lids"]) == "Maybe 6 lids"
     assert label("Kettle", ["2.3.1 The lid"]) == "The lid"

@@ -61,8 +61,9 @@ _HERE = listed(
 _TYPE_ONLY = re.compile(r"(?:\w+:\s*)?\{[^{}]*\}\W*|\([^()]*\)\W*")
 _ALIKE = 5  # letters that words of one stem share
 _EM = re.compile(r"\s+[-–—]+\s+|\s*:\s+")
-# of a section; 2.3 (2026-03-04) is a version
-_NUMBERING = re.compile(r"^(?:\(?\d{1,2}(?:\.\d{1,3})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)(?!\W*\d{4}\b)")
+# of a section; 2.3 (2026-03-04) and 2.3 (March 4th, 2026) are versions
+_DAY = r"(?:(?:\d{1,2}|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}[ .,]{1,2}){0,2}\d{4}\b"
+_NUMBERING = re.compile(rf"^(?:\(?\d{{1,2}}(?:\.\d{{1,3}})*[.)]?|[A-Z]\.|\(?[a-z]\))\s+(?=\S)(?!\W*{_DAY})")
 _SIGNS = re.compile(r"[{}();=<>|&$#\\\[\]*+@~^%`]|--|::|->|=>|\w[/_]\w")
 _REFERENCE = re.compile(r"(?<=\w)\(\d?\w{0,3}\)")  # of read(2) and pipe()
 _CODE_START = re.compile(
