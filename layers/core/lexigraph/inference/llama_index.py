@@ -126,11 +126,10 @@ def of_class(dotted: str, options: Mapping[str, Any], setting: str) -> Lazy[Any]
         raise InvalidInput(f"llama-index:{dotted} is not a dotted class name such as llama_index.llms.openai.OpenAI")
 
     def make() -> Any:
-        from llama_index.core.base.embeddings.base import BaseEmbedding
-        from llama_index.core.base.llms.base import BaseLLM
-
         try:
             made = getattr(import_module(module), name)
+            from llama_index.core.base.embeddings.base import BaseEmbedding
+            from llama_index.core.base.llms.base import BaseLLM
         except ImportError as error:
             package = "-".join(module.split(".")[:3]).replace("_", "-")
             extra = '"lexigraph[llama-index]"' if package.startswith("llama-index-core") else package
