@@ -508,6 +508,17 @@ def test_what_stands_below_the_term_that_is_asked_of_is_quoted_in_its_order_and_
     assert quotation(asked, answer[0]) == f"[dot] {said[0]} [S1]"
 
 
+def test_below_the_term_that_is_asked_of_only_what_has_the_other_words_of_the_question_is_quoted_too(results):
+    said = ("The kiln that is fired.", "The colour of the flame.", "The heat in degrees. Default: 900.")
+    rows = [("kiln.md", f"kiln.fire(): {text}", score) for text, score in zip(said, (0.3, 0.25, 0.9), strict=True)]
+    found = results(*rows, *(("paint.md", f"Paint {number} dries.", 0.1) for number in range(10)))
+    below = tuple(
+        replace(r, statements=(replace(r.statements[0], original=r.statements[0].text.partition(": ")[2]),))
+        for r in found.results[:3]
+    )
+    assert texts("kiln.fire heat", replace(found, results=(*below, *found.results[3:]))) == [said[2]]
+
+
 def test_code_is_below_the_term_asked_of_only_where_it_stands_beside_what_is_said_of_it(results):
     lines = [
         ("Install it like this:\n", "npm install", "code", "chunk:0", 0.8),

@@ -255,6 +255,10 @@ class Asked:
         words = set(stems(_SIGNATURE.sub("", heading), self.language))
         return words <= self.worth.keys() and self.mass(words) > _MOSTLY * self.mass(self.worth.keys())
 
+    def beyond(self, heading: str) -> frozenset[str]:
+        """Return the words of the question that a heading does not have."""
+        return frozenset(self.worth.keys() - set(stems(heading, self.language)))
+
     def is_heading(self, c: Candidate) -> bool:
         """Tell whether a statement stands below the name of something in code, and the question asks what that is or does.
 

@@ -256,6 +256,8 @@ class _Selection:
         if not (name := _heading(told)) or not self.asked.is_of(name):
             return
         below = [c for c in self.order if c.home == told.home and _heading(c) == name]
+        if asked := self.asked.beyond(name) & told.words:  # of fs.rm one parameter: what else stands there is not asked for
+            below = [c for c in below if asked <= c.words]
         if self.asked.is_heading(told):
             below = [c for c in below if _tells(c)] or below
         first, passages = min(map(_in_text, below)), {c.passage for c in below}

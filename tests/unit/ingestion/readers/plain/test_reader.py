@@ -457,6 +457,24 @@ def test_a_term_that_its_description_goes_on_with_makes_a_sentence(tmp_path: Pat
     ]
 
 
+def test_a_term_as_wide_as_its_column_has_one_blank_before_what_it_means(tmp_path: Path) -> None:
+    text = (
+        "Signals of the harbour:\n\n"
+        "       bell\n              Opens the gate for boats that want to leave the harbour.\n\n"
+        "       beacon Closes the gate at once, whatever waits before it and however\n"
+        "              long that has been waiting already.\n\n"
+        "       lantern mast\n              Shows where the pier ends.\n\n"
+        "       MASTER Calls the harbour master.\n\n"
+        "       Always Ask before you moor.\n"
+    )
+    assert of_role(read(tmp_path, "a.txt", text), "list") == [
+        "bell: Opens the gate for boats that want to leave the harbour.",
+        "beacon: Closes the gate at once, whatever waits before it and however long that has been waiting already.",
+        "lantern mast: Shows where the pier ends.",
+        "MASTER: Calls the harbour master.",
+    ]
+
+
 def test_one_mark_is_a_heading_only_beside_more_of_them(tmp_path: Path) -> None:
     guide = "# Harbour\n\nThe crane lifts loads of ten tonnes.\n\n## Gates\n\nAll gates close at nine in the evening.\n"
     document = read(tmp_path, "guide.txt", guide)

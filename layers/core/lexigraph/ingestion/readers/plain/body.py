@@ -28,6 +28,8 @@ _RULE = re.compile(r"(\W)\1{2,}+")
 _OPTION = re.compile(r"--?\w")
 _USAGE = re.compile(r"(?:^|\s)[\[{<-]+\w")
 _OPTIONS_FIRST = re.compile(r"(--?\w\S*+(?: --?\w\S*+)*+) ([^-\s].*)")  # the text of an option begins right behind it
+# a term as wide as its column, one blank before what it means; no word that begins a sentence
+_SNUG = re.compile(r"((?![A-Z][a-z]+ )\S{3,}[^\W_]) (\S.*)")
 _VERB = re.compile(r"(?:means?|is|are|refers?|denotes?|includes?|shall|has|have)\b")  # which makes a sentence with its term
 _APART = 2  # blanks between a word and what it means that no justified line has
 _MOST_TERMS = 4
@@ -46,6 +48,7 @@ class Body:
         self._builder = builder
         self._margin = margin
         self._width = width
+        self._defined_at = (-1, -1)  # the columns of the last term and of what it means
         self._items: list[int] = []  # the columns where the text of open items begins
         self._bullets: list[tuple[int, str]] = []  # and those where their bullets or numbers stand, with the sign
         self._below: Line | None = None  # the first line of the run below
@@ -244,9 +247,15 @@ class Body:
     def _inline(self, lines: Sequence[Line]) -> tuple[list[Line], list[Line]] | None:
         """Part a term from a description that begins on its line: ``-f     Follow links``."""
         found = _INLINE.fullmatch(lines[0].text)
-        begins = _OPTIONS_FIRST.fullmatch(lines[0].text)
-        if begins and len(lines) > 1 and lines[0].indent + begins.start(2) == lines[1].indent:
-            found = begins
+        snug = _SNUG.fullmatch(lines[0].text)
+        full = len(lines) > 1 and wrapped(lines[0], lines[1], self._width)  # else all of the line may be the term
+        for begins in (_OPTIONS_FIRST.fullmatch(lines[0].text), snug if full else None):
+            if begins and len(lines) > 1 and lines[0].indent + begins.start(2) == lines[1].indent:
+                found = begins
+        if snug and len(lines) == 1 and snug[2][0].isupper():
+            column = lines[0].indent + snug.start(2)
+            if (lines[0].indent, column) == self._defined_at:  # below a term that stands apart, in the same columns
+                return [Line(lines[0].indent, snug[1])], [Line(column, snug[2])]
         if not found:
             return None
         column = lines[0].indent + found.start(2)
@@ -271,6 +280,7 @@ class Body:
         end = next((n for n in range(1, len(body)) if self._parts(body, n)), len(body))
         self._block(_defined(term, " ".join(line.text for line in body[:end])), "list")
         self._items.append(body[0].indent)
+        self._defined_at = head[0].indent, body[0].indent
         if body[end:]:
             self._add_segments(body[end:])
 
