@@ -145,6 +145,16 @@ def test_a_name_alone_is_answered_by_what_says_it_though_that_is_not_like_the_qu
     assert confidence("Can I use Ollama?", said) >= ANSWERABLE > confidence("Can I use Oxalis?", said)
 
 
+def test_an_acronym_that_only_others_have_is_not_told_of_the_source_that_is_named(results):
+    said = (
+        ("ferry.md", "The ferry leaves the harbour at nine.", 0.9),
+        ("museum.md", "The museum is open, its hours are told by RSS.", 0.8),
+    )
+    found = results(*said, cosines={0: 0.55, 1: 0.5}, embedding="minilm-384")
+    assert confidence("Does the museum have RSS?", found) >= ANSWERABLE
+    assert confidence("Does the ferry have RSS?", found) < ANSWERABLE
+
+
 def test_what_is_only_said_of_others_is_not_said_of_what_is_asked_about(results):
     found = results(
         ("lathe.md", "The lathe turns wood.", 0.9),

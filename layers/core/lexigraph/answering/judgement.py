@@ -9,6 +9,7 @@ and so does a word that is only said of others than what is asked about.
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from lexigraph.answering.asked import Asked
@@ -120,19 +121,28 @@ def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
     if not asked.sides and _is_told_of_others(asked, found):
         return 1.0
     sought = asked.identifiers - identifiers(compared)
-    return 1.0 - max(share_held(sought, c.whole) for c in found) if sought else 0.0
+    if not sought:
+        return 0.0
+    subject = _subject(asked, found)
+    told = [c for c in found if subject <= c.about] or found
+    return 1.0 - max(share_held(sought, c.whole) for c in told)
 
 
 def _is_told_of_others(asked: Asked, found: Sequence[Candidate]) -> bool:
     """Tell whether one or two words are asked of what a source is called by, no names, and statements that say them are all
     about something else: "Who wrote picomatch?", where an author is told of another package.
     """
-    names = sorted({name for c in found for name in c.names_of_source})
-    called = (words_of(name, asked.language) for name in names)
-    held = [asked.worth.keys() & words for words in called if 2 * len(asked.worth.keys() & words) > len(words)]
-    subject = max(held, key=len, default=set[str]())
+    subject = _subject(asked, found)
     wanted = asked.worth.keys() - subject
     named = words_of(" ".join(names_in(asked.text)), asked.language)
     if not subject or not 0 < len(wanted) <= _FEW or not wanted <= asked.found - named:
         return False
     return not any(subject <= c.about and wanted & c.about for c in found)
+
+
+def _subject(asked: Asked, found: Sequence[Candidate]) -> AbstractSet[str]:
+    """Return the words of the question that are most of what a source is called by; empty where no source is named."""
+    names = sorted({name for c in found for name in c.names_of_source})
+    called = (words_of(name, asked.language) for name in names)
+    held = [asked.worth.keys() & words for words in called if 2 * len(asked.worth.keys() & words) > len(words)]
+    return max(held, key=len, default=set[str]())
