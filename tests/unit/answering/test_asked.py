@@ -107,7 +107,10 @@ def test_bytes_that_are_written_and_an_authority_have_no_author(results):
 
 
 @pytest.mark.parametrize("told", ["New in version 3.11.", "Added in: v3.11.0", "Version: v3.11; Changes: Added in: v3.11"])
-@pytest.mark.parametrize("question", ["When was moor added?", "In which version was moor introduced?"])
+@pytest.mark.parametrize(
+    "question",
+    ["When was moor added?", "In which version was moor introduced?", "In which moor version was it introduced?"],
+)
 def test_when_a_thing_was_added_is_answered_by_the_version_that_it_is_new_in(results, question, told):
     rows = [("moor.md", told, 0.9), ("moor.md", "It moors boats.", 0.8)]
     found = candidates(results(*rows))

@@ -30,7 +30,7 @@ _FOR_A_TIME = re.compile(
 )
 _FOR_A_RELEASE = re.compile(
     r"\bwhen\b.{0,200}\b(?:added|changed|deprecated|introduced|removed)\b"
-    r"|\b(?:since when|(?:which|what) (?:version|release))\b",
+    r"|\b(?:since when|(?:which|what) (?:[\w.+-]{1,40} ){0,2}(?:version|release))\b",
     re.IGNORECASE,
 )
 _RELEASE = re.compile(r"\b(?:version|release|since|in):? v?\d+\.\d", re.IGNORECASE)
