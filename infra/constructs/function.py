@@ -81,6 +81,10 @@ class Function(lambda_.Function):
         if network:
             actions = [f"ec2:{action}" for action in _INTERFACES]
             role.add_to_policy(iam.PolicyStatement(actions=actions, resources=["*"]))
+            # Lambda needs them, and the code of the function never: only its requests say of which function they are
+            of_code = {"Null": {"lambda:SourceFunctionArn": "false"}}
+            denied = iam.PolicyStatement(effect=iam.Effect.DENY, actions=actions, resources=["*"], conditions=of_code)
+            role.add_to_policy(denied)
         snaps = snap_start and profile.snap_start and profile.aws
         ours = [name for name in deployment.layers if files or name == "core"]
         super().__init__(

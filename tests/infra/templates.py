@@ -123,18 +123,26 @@ class Templates:
     @cached_property
     def statements(self) -> list[Statement]:
         """What each role is allowed, by the name of the function that has it, else that of the role."""
+        return self._with("Allow")
+
+    @cached_property
+    def denials(self) -> list[Statement]:
+        """What each role is denied whatever it is allowed, by the same names."""
+        return self._with("Deny")
+
+    def _with(self, effect: str) -> list[Statement]:
         of_role = {properties["Role"]: job for job, properties in self.functions.items()}
         found: list[Statement] = []
         for r in self.resources:
             if r.kind == "AWS::IAM::Policy":
                 roles = [f"<{r.stack}/{_HASH.sub('', role.split('/')[-1].rstrip('>'))}>" for role in r.properties["Roles"]]
-                found += self._allowed(r.properties["PolicyDocument"], [of_role.get(x, _role(x)) for x in roles])
+                found += self._read(effect, r.properties["PolicyDocument"], [of_role.get(x, _role(x)) for x in roles])
             elif r.kind == "AWS::IAM::ManagedPolicy":  # of people, who are given it by its name
-                found += self._allowed(r.properties["PolicyDocument"], [r.name])
+                found += self._read(effect, r.properties["PolicyDocument"], [r.name])
             elif r.kind == "AWS::IAM::Role":
                 me = f"<{r.stack}/{r.name}>"
                 for policy in r.properties.get("Policies", ()):
-                    found += self._allowed(policy["PolicyDocument"], [of_role.get(me, _role(me))])
+                    found += self._read(effect, policy["PolicyDocument"], [of_role.get(me, _role(me))])
         return found
 
     def may(self, job: str) -> dict[str, set[str]]:
@@ -146,11 +154,11 @@ class Templates:
                     may.setdefault(action, set()).update(statement.resources)
         return may
 
-    def _allowed(self, document: dict[str, Any], roles: list[str]) -> Iterator[Statement]:
+    def _read(self, effect: str, document: dict[str, Any], roles: list[str]) -> Iterator[Statement]:
         for raw in document["Statement"]:
-            assert raw["Effect"] == "Allow"
+            assert raw["Effect"] in ("Allow", "Deny")
             assert not raw.keys() & {"NotAction", "NotResource"}
-            for role in roles:
+            for role in roles if raw["Effect"] == effect else ():
                 conditions = json.dumps(raw.get("Condition", {}), sort_keys=True)
                 yield Statement(role, _all(raw["Action"]), _all(raw["Resource"]), conditions)
 

@@ -11,7 +11,7 @@ import pytest
 
 from infra.registry_rights import rights
 from tests.infra.conftest import ON_AWS, PROFILE_NAMES
-from tests.infra.templates import Templates
+from tests.infra.templates import Statement, Templates
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -192,6 +192,21 @@ def test_who_reaches_the_stores_runs_in_the_network(templates: OF, profile: str,
     assert given.get("collection", set()) == (
         set() if job in READERS else {"aoss:CreateCollectionItems", "aoss:DescribeCollectionItems"}
     )
+
+
+@pytest.mark.parametrize("profile", ON_AWS)
+def test_what_lambda_may_do_to_interfaces_of_the_network_the_code_of_its_functions_may_not(
+    templates: OF, profile: str
+) -> None:
+    found = templates(profile)
+
+    def of_interfaces(statements: list[Statement]) -> set[tuple[str, str]]:
+        return {(s.role, action) for s in statements for action in s.actions if action.startswith("ec2:")}
+
+    inside = {job for job, properties in found.functions.items() if "VpcConfig" in properties}
+    assert {role for role, _ in of_interfaces(found.statements)} == inside
+    assert of_interfaces(found.denials) == of_interfaces(found.statements)
+    assert {s.conditions for s in found.denials} == {'{"Null": {"lambda:SourceFunctionArn": "false"}}'}
 
 
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
