@@ -7,7 +7,7 @@ PAGE := layers/core/lexigraph/api/page
 WEB := $(filter-out %/schema.ts,$(shell find web/src web/public clients/typescript/src -type f)) web/index.html web/vite.config.ts web/tsconfig.json
 # processes of tests: one a core
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
-# of CI one more, which takes a seventh less, since tests that use servers wait for them half of their time
+# of CI one more: tests that use servers wait for them
 CI_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 TIER ?= not slow and not nightly and not soak and not model
 # images set it to stay small; here each of hundreds of processes would compile all that it imports
