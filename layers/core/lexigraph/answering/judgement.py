@@ -118,21 +118,20 @@ def _lacking(asked: Asked, found: Sequence[Candidate]) -> float:
     compared = " ".join(side.name for side in asked.sides)
     if any(name not in compared for name in asked.unknown):
         return 1.0
-    if not asked.sides and _is_told_of_others(asked, found):
+    subject = _subject(asked, found)
+    if not asked.sides and _is_told_of_others(asked, found, subject):
         return 1.0
     sought = asked.identifiers - identifiers(compared)
     if not sought:
         return 0.0
-    subject = _subject(asked, found)
     told = [c for c in found if subject <= c.about] or found
     return 1.0 - max(share_held(sought, c.whole) for c in told)
 
 
-def _is_told_of_others(asked: Asked, found: Sequence[Candidate]) -> bool:
+def _is_told_of_others(asked: Asked, found: Sequence[Candidate], subject: AbstractSet[str]) -> bool:
     """Tell whether one or two words are asked of what a source is called by, no names, and statements that say them are all
     about something else: "Who wrote picomatch?", where an author is told of another package.
     """
-    subject = _subject(asked, found)
     wanted = asked.worth.keys() - subject
     named = words_of(" ".join(names_in(asked.text)), asked.language)
     if not subject or not 0 < len(wanted) <= _FEW or not wanted <= asked.found - named:

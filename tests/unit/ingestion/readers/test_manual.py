@@ -116,10 +116,14 @@ def test_a_term_hangs_over_its_description_or_stands_above_a_blank_line(tmp_path
 
 
 def test_a_command_behind_a_prompt_is_code_however_it_is_set(tmp_path: Path) -> None:
-    source = ".TH KETTLE 1\n.SH EXAMPLES\nBoil it:\n\n.RS 2m\n$ kettle boil \\e\n    \\-\\-litres=2\n.RE\n\nIt costs $ 2.\n"
+    source = (
+        ".TH KETTLE 1\n.SH EXAMPLES\nBoil it:\n\n.RS 2m\n$ kettle boil \\e\n    \\-\\-litres=2\n.RE\n\n"
+        "$ kettle\n.B pour\n\nIt costs $ 2.\n"
+    )
     assert [(role, text) for role, _, text in parts(read(tmp_path, "kettle.1", source))] == [
         ("paragraph", "Boil it:"),
         ("code", "$ kettle boil \\\n    --litres=2"),
+        ("code", "$ kettle pour"),
         ("paragraph", "It costs $ 2."),
     ]
 

@@ -13,9 +13,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE = 65_536
-_OF_NO_TEXT = frozenset(
-    "idna punycode raw-unicode-escape undefined unicode-escape".split()
-)  # of hosts, of Python; some slow
+# encodings of host names and of Python, of which some take the square of the length
+_OF_NO_TEXT = frozenset("idna punycode raw-unicode-escape undefined unicode-escape".split())
 _CONTROL = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd]")
 
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from lexigraph.ingestion.readers.parsed import Parsed, TextBuilder
 from lexigraph.ingestion.readers.plain.pages import manual_title
@@ -195,7 +195,8 @@ class Page(ABC):
             self._builder.add(term or "", "list")
             self._builder.add(re.sub(r"(?<! ) *\n *", "\n", text) if not self._code else text, "code")
         elif text.startswith("$ ") and not term:  # what is typed, set as text
-            self._builder.add("\n".join(line.rstrip() for line in lines if line.strip()), "code")
+            goes_on = ("\n" if mark == " " and before.endswith("\\") else mark for before, mark in pairwise(["", *lines]))
+            self._builder.add("".join(goes_on).strip(), "code")
         elif term or text:
             said = " ".join(text.split())
             goes_on = self._is_mark(term) or term.endswith(":")
