@@ -195,8 +195,8 @@ class Page(ABC):
             self._builder.add(term or "", "list")
             self._builder.add(re.sub(r"(?<! ) *\n *", "\n", text) if not self._code else text, "code")
         elif text.startswith("$ ") and not term:  # what is typed, set as text
-            goes_on = ("\n" if mark == " " and before.endswith("\\") else mark for before, mark in pairwise(["", *lines]))
-            self._builder.add("".join(goes_on).strip(), "code")
+            parts = ("\n" if mark == " " and before.endswith("\\") else mark for before, mark in pairwise(["", *lines]))
+            self._builder.add("".join(parts).strip(), "code")
         elif term or text:
             said = " ".join(text.split())
             goes_on = self._is_mark(term) or term.endswith(":")
